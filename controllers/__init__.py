@@ -1,0 +1,1 @@
+"""The controller a = tanh(C s + h) and the rules that move C and h."""

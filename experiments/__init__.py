@@ -1,0 +1,1 @@
+"""Learn, freeze, record, quantify: the experiments and their command line."""

@@ -1,0 +1,1 @@
+"""A time series in, its complexity out: the excess-entropy decomposition."""

@@ -1,0 +1,1 @@
+"""Slow, obvious versions of every fast kernel, written straight from the equations."""
