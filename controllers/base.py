@@ -1,0 +1,368 @@
+"""The protocol that all controllers share, and `Frozen`, the controller that only acts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from controllers.config import ControllerError, RuleConfig
+
+Array = NDArray[np.float64]
+
+
+@njit(cache=True)
+def _act(C: Array, h: Array, s: Array, a: Array) -> bool:
+    """Write a = tanh(C s + h); False when a sensor value or an action is not finite."""
+    finite = True
+    for j in range(s.size):
+        finite &= np.isfinite(s[j])  # tanh would turn an infinite sensor into a harmless looking 1
+    for i in range(a.size):
+        z = h[i]
+        for j in range(s.size):
+            z += C[i, j] * s[j]
+        a[i] = np.tanh(z)
+        finite &= not np.isnan(a[i])
+    return finite
+
+
+@njit(cache=True)
+def _all_finite(x: Array) -> bool:
+    finite = True
+    for value in x.flat:
+        finite &= np.isfinite(value)
+    return finite
+
+
+def initial_C(n_motors: int, n_sensors: int, scale: float, rotation: float = 0.0) -> Array:
+    """Give C_0 = scale * identity, plus a rotation between the two axes of each joint.
+
+    Motor i answers its own joint sensor i with `scale`. With a rotation r, motors (2k, 2k + 1) are the two
+    axes of joint k and the block [[0, -r], [r, 0]] is added, which makes the angle of one axis drive the other.
+
+    Raises
+    ------
+    ControllerError
+        When a rotation is asked for and motors and their sensors do not come in pairs.
+    """
+    C = scale * np.eye(n_motors, n_sensors)
+    if rotation != 0.0:
+        if n_motors % 2 or n_sensors < n_motors:
+            raise ControllerError(
+                f"rotation = {rotation:g} needs joints of two axes, but there are {n_motors} motors and "
+                f"{n_sensors} sensors; set rotation to 0 for this body."
+            )
+        for k in range(0, n_motors, 2):
+            C[k, k + 1] -= rotation
+            C[k + 1, k] += rotation
+    return C
+
+
+class Controller:
+    """Act with a = tanh(C s + h); a rule that moves C and h is a subclass with its own `update`.
+
+    A subclass names its settings in `Config`, makes its arrays in `__init__`, lists in `memory` the attributes
+    that its future depends on, and moves C and h in place in `update(s)`. Checks, freezing, storing and
+    inspecting come from here.
+
+    Parameters
+    ----------
+    n_sensors, n_motors : int
+        Sizes of s and a. Sensor i < n_motors is the joint that motor i moves; further sensors have no motor.
+    config : RuleConfig, optional
+        Settings of the rule, an instance of its `Config`; the defaults if left out.
+    rng : numpy.random.Generator or int, optional
+        Source of randomness, which the controller then owns, or a seed for one; 0 if left out.
+
+    Attributes
+    ----------
+    C, h : ndarray of float64, shapes (n_motors, n_sensors) and (n_motors,)
+        The live weights: they move while the controller learns, so copy what you want to keep.
+    t : int
+        Number of learning steps so far.
+
+    Raises
+    ------
+    ControllerError
+        When sizes, settings, sensor values or weights are not usable.
+    """
+
+    Config: ClassVar[type[RuleConfig]] = RuleConfig
+    memory: ClassVar[tuple[str, ...]] = ("C", "h", "t")
+
+    def __init__(
+        self,
+        n_sensors: int,
+        n_motors: int,
+        config: RuleConfig | None = None,
+        rng: np.random.Generator | int | None = None,
+    ) -> None:
+        for name, size in (("n_sensors", n_sensors), ("n_motors", n_motors)):
+            if not isinstance(size, int | np.integer) or size < 1:
+                raise ControllerError(
+                    f"{name} = {size!r} is not a positive int; give the number of the body."
+                )
+        config = self.Config() if config is None else config
+        if not isinstance(config, self.Config):
+            raise ControllerError(
+                f"{type(self).__name__} takes a {self.Config.__name__}, not {config!r}; use {type(self).__name__}.Config(...)."
+            )
+        self.n_sensors, self.n_motors, self.config = int(n_sensors), int(n_motors), config
+        self.rng = np.random.default_rng(0 if rng is None else rng)
+        self.C: Array = np.zeros((n_motors, n_sensors))
+        self.h: Array = np.zeros(n_motors)
+        self.t = 0
+        self._acted = 0  # only for messages: acting must leave the state alone
+
+    def act(self, s: ArrayLike) -> Array:
+        """Give the action a = tanh(C s + h) for the sensor values s; changes nothing."""
+        return self._act(self._read(s))
+
+    def learn(self, s: ArrayLike) -> None:
+        """Take in the next sensor values and move C and h by one step of the rule.
+
+        The values are those of consecutive control steps; call `restart` when they are not.
+        """
+        self._learn(self._read(s))
+
+    def step(self, s: ArrayLike, learn: bool = True) -> Array:
+        """Act on s, then learn from it: the same as `act(s)` and `learn(s)` one after the other.
+
+        The action is that of the weights before learning. With `learn=False` nothing in the state changes.
+        """
+        values = self._read(s)
+        a = self._act(values)
+        if learn:
+            self._learn(values)
+        return a
+
+    def update(self, s: Array) -> None:
+        """Move C and h in place by one step of the rule; the base class leaves them fixed."""
+
+    def restart(self) -> None:
+        """Forget past sensor values, not what was learned: call it when s_t does not follow s_{t-1}."""
+
+    def freeze(self) -> Controller:
+        """Give a controller that acts like this one now and never learns."""
+        return Frozen(self.C, self.h)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Give everything that the future depends on, settings included, as a dict of numeric arrays."""
+        state = {"n_sensors": np.array(self.n_sensors), "n_motors": np.array(self.n_motors)}
+        state |= {f"config.{name}": array for name, array in self.config.to_arrays().items()}
+        state |= {name: np.array(getattr(self, name)) for name in self.memory}
+        state["rng"] = _rng_to_array(self.rng)
+        return state
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, ArrayLike]) -> Self:
+        """Make the controller that `state()` described; it goes on bit by bit as the original would have.
+
+        Raises
+        ------
+        ControllerError
+            When an entry is missing, has another shape than the settings imply, or is not finite.
+        """
+        arrays = {name: np.asarray(value) for name, value in state.items()}
+        needed = ["n_sensors", "n_motors", "rng", *cls.memory]
+        if missing := [name for name in needed if name not in arrays]:
+            raise ControllerError(
+                f"this state lacks {', '.join(missing)}; was it stored by {cls.__name__}.state()?"
+            )
+        config = {n.removeprefix("config."): x for n, x in arrays.items() if n.startswith("config.")}
+        self = cls(
+            int(arrays["n_sensors"]),
+            int(arrays["n_motors"]),
+            cls.Config.from_arrays(config),
+            _rng_from_array(arrays["rng"]),
+        )
+        self._load(arrays)
+        # making the controller may have drawn from its generator
+        self.rng = _rng_from_array(arrays["rng"])
+        return self
+
+    def inspect(self, s: ArrayLike | None = None) -> dict[str, Any]:
+        """Give the quantities that one plots while a controller learns; costs nothing until it is called.
+
+        Parameters
+        ----------
+        s : array_like, optional
+            Sensor values at which the loop is linearised; the last learned ones if left out, or rest if none.
+
+        Returns
+        -------
+        dict
+            ``C_norm``: Frobenius norm of C. ``C_singular_values``: its spectrum, largest first.
+            ``L_eigenvalues``: complex eigenvalues of the loop Jacobian L = A diag(g') C + S, largest modulus
+            first. ``model_error``: norm of xi, the last prediction error. ``gamma``: the channel-specific rates of the
+            last step, one per motor. What a rule does not have, or not yet, is NaN.
+        """
+        values = self._last_s() if s is None else self._read(s)
+        if values is None:
+            values = np.zeros(self.n_sensors)
+        A, S = self._model()
+        g = 1.0 - self._act(values) ** 2
+        eigenvalues = np.linalg.eigvals(A @ (g[:, None] * self.C) + S).astype(complex)
+        return {
+            "C_norm": float(np.linalg.norm(self.C)),
+            "C_singular_values": np.linalg.svd(self.C, compute_uv=False),
+            "L_eigenvalues": eigenvalues[np.argsort(-np.abs(eigenvalues), kind="stable")],
+            "model_error": self._model_error(),
+            "gamma": self._gamma(),
+        }
+
+    def _last_s(self) -> Array | None:
+        """Give the last sensor values that were learned from, if any."""
+        return None
+
+    def _model(self) -> tuple[Array, Array]:
+        """Give A and S of the forward model s^ = A a + S s + b; here each joint follows its motor."""
+        return np.eye(self.n_sensors, self.n_motors), np.zeros((self.n_sensors, self.n_sensors))
+
+    def _model_error(self) -> float:
+        return float("nan")
+
+    def _gamma(self) -> Array:
+        return np.full(self.n_motors, np.nan)
+
+    def _read(self, s: ArrayLike) -> Array:
+        values = np.asarray(s, dtype=np.float64)
+        if values.shape != (self.n_sensors,):
+            raise ControllerError(
+                f"sensor values of shape {values.shape} do not fit; this controller reads shape ({self.n_sensors},)."
+            )
+        return values
+
+    def _act(self, s: Array) -> Array:
+        a = np.empty(self.n_motors)
+        if not _act(self.C, self.h, s, a):
+            self._refuse_sensors(s, f"action {self._acted}")
+            self._refuse_weights(f"action {self._acted}")
+            i = int(np.flatnonzero(np.isnan(a))[0])
+            raise ControllerError(
+                f"action {self._acted}: row {i} of C s + h overflows; scale the sensors to about [-1, 1]."
+            )
+        self._acted += 1
+        return a
+
+    def _learn(self, s: Array) -> None:
+        if not _all_finite(s):
+            self._refuse_sensors(s, f"learning step {self.t}")
+        self.update(s)
+        if not (_all_finite(self.C) and _all_finite(self.h)):
+            self._refuse_weights(f"learning step {self.t}")
+        self.t += 1
+
+    def _refuse_sensors(self, s: Array, when: str) -> None:
+        for j in np.flatnonzero(~np.isfinite(s)):
+            raise ControllerError(
+                f"{when}: sensor {j} is {s[j]}; stop the run and look at the body, whose simulation has probably blown up."
+            )
+
+    def _refuse_weights(self, when: str) -> None:
+        for name in self.memory:
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray) and not np.isfinite(value).all():
+                where = ", ".join(map(str, np.argwhere(~np.isfinite(value))[0]))
+                raise ControllerError(
+                    f"{when}: {name}[{where}] is not finite; lower the learning rate or tighten the clip, "
+                    "and start again from a stored state."
+                )
+
+    def _load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        for name in self.memory:
+            mine, stored = getattr(self, name), arrays[name]
+            if np.shape(mine) != stored.shape:
+                raise ControllerError(
+                    f"stored {name} has shape {stored.shape}, but the settings imply {np.shape(mine)}; the state is mixed up."
+                )
+            if isinstance(mine, np.ndarray):
+                mine[...] = stored
+            else:
+                setattr(self, name, type(mine)(stored))
+        self._refuse_weights("stored state")
+
+
+class Frozen(Controller):
+    """Act with fixed weights: exactly a = tanh(C s + h), and nothing else.
+
+    Parameters
+    ----------
+    C : array_like, shape (n_motors, n_sensors)
+    h : array_like, shape (n_motors,)
+        Copied; the attributes of the same name are read-only.
+    """
+
+    memory = ("C", "h")
+
+    def __init__(self, C: ArrayLike, h: ArrayLike) -> None:
+        weights, bias = np.array(C, dtype=np.float64, order="C"), np.array(h, dtype=np.float64)
+        if weights.ndim != 2 or bias.shape != weights.shape[:1]:
+            raise ControllerError(
+                f"C of shape {weights.shape} and h of shape {bias.shape} do not fit; give (n_motors, n_sensors) and (n_motors,)."
+            )
+        super().__init__(weights.shape[1], weights.shape[0])
+        self._C, self._h = weights, bias
+        self.C, self.h = weights.view(), bias.view()
+        self.C.flags.writeable = self.h.flags.writeable = False
+        self._refuse_weights("frozen weights")
+
+    def _act(self, s: Array) -> Array:
+        # The same as the parent's with the writable arrays, for which the kernel is compiled.
+        a = np.empty(self.n_motors)
+        if not _act(self._C, self._h, s, a):
+            return super()._act(s)
+        self._acted += 1
+        return a
+
+    def _learn(self, s: Array) -> None:
+        """Leave everything as it is."""
+
+    def freeze(self) -> Frozen:
+        """Give itself."""
+        return self
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Give C and h."""
+        return {"C": self.C.copy(), "h": self.h.copy()}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, ArrayLike]) -> Self:
+        """Make the controller from C and h, which may come from the state of any rule."""
+        if missing := [name for name in cls.memory if name not in state]:
+            raise ControllerError(
+                f"this state lacks {', '.join(missing)}; was it stored by a controller's state()?"
+            )
+        return cls(state["C"], state["h"])
+
+
+_WORD = 2**64
+
+
+def _rng_to_array(rng: np.random.Generator) -> NDArray[np.uint64]:
+    """Give the state of a PCG64 generator as six words: state and increment (low, high), and the spare half."""
+    state: Any = rng.bit_generator.state
+    if state["bit_generator"] != "PCG64":
+        raise ControllerError(
+            f"a {state['bit_generator']} generator cannot be stored; make the controller with numpy.random.default_rng(seed)."
+        )
+    value, inc = state["state"]["state"], state["state"]["inc"]
+    words = [value % _WORD, value // _WORD, inc % _WORD, inc // _WORD, state["has_uint32"], state["uinteger"]]
+    return np.array(words, dtype=np.uint64)
+
+
+def _rng_from_array(words: np.ndarray) -> np.random.Generator:
+    if words.shape != (6,):
+        raise ControllerError(f"stored rng has shape {words.shape} instead of (6,); the state is mixed up.")
+    low, high, inc_low, inc_high, has_uint32, uinteger = (int(word) for word in words)
+    generator = np.random.PCG64()
+    generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": low + _WORD * high, "inc": inc_low + _WORD * inc_high},
+        "has_uint32": has_uint32,
+        "uinteger": uinteger,
+    }
+    return np.random.Generator(generator)

@@ -1,0 +1,74 @@
+"""What rules that look back have in common: the last few sensor values, newest first."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from controllers.base import Array, Controller, RuleConfig
+
+
+@njit(cache=True)
+def push(history: Array, s: Array) -> None:
+    """Put s before the rows of history and drop the oldest: afterwards history[k] is s_{t-k}."""
+    for k in range(len(history) - 1, 0, -1):
+        for j in range(s.size):
+            history[k, j] = history[k - 1, j]
+    for j in range(s.size):
+        history[0, j] = s[j]
+
+
+class HistoryController(Controller):
+    """A controller that keeps the last `length` sensor values; its rule moves once they are complete.
+
+    Parameters
+    ----------
+    length : int
+        Number of sensor values that the rule looks at.
+
+    Attributes
+    ----------
+    history : ndarray, shape (length, n_sensors)
+        ``history[k]`` is s_{t-k}.
+    filled : int
+        How many rows of the history are of consecutive steps since the start or the last `restart`.
+    """
+
+    memory: ClassVar[tuple[str, ...]] = (*Controller.memory, "history", "filled")
+
+    def __init__(
+        self,
+        n_sensors: int,
+        n_motors: int,
+        config: RuleConfig | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        length: int,
+    ) -> None:
+        super().__init__(n_sensors, n_motors, config, rng)
+        self.history: Array = np.zeros((length, self.n_sensors))
+        self.filled = 0
+
+    def remember(self, s: Array) -> bool:
+        """Take in s; True once the history is complete."""
+        push(self.history, s)
+        self.filled = min(self.filled + 1, len(self.history))
+        return self.filled == len(self.history)
+
+    def restart(self) -> None:
+        """Forget past sensor values, not what was learned."""
+        self.history[...] = 0.0
+        self.filled = 0
+
+    def _last_s(self) -> Array | None:
+        return self.history[0] if self.filled else None
+
+    def _model_error(self) -> float:
+        """Give the norm of xi_t = s_t - A a_{t-1} for the model in which each joint follows its motor."""
+        if self.filled < 2:
+            return float("nan")
+        A, S = self._model()
+        a = np.tanh(self.C @ self.history[1] + self.h)
+        return float(np.linalg.norm(self.history[0] - A @ a - S @ self.history[1]))

@@ -1,0 +1,83 @@
+"""Rules by name, and a user's own rule by import path."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from controllers.base import Controller
+from controllers.config import ControllerError, RuleConfig
+from controllers.ulr import ULR
+
+REGISTRY: dict[str, type[Controller]] = {
+    "ulr": ULR,
+}
+
+
+def find(name: str) -> type[Controller]:
+    """Give the class of a registered rule, or a user's own as ``my_module:MyRule``.
+
+    Raises
+    ------
+    ControllerError
+        When there is no such rule, or the class is not a `Controller`.
+    """
+    if name in REGISTRY:
+        return REGISTRY[name]
+    module_name, colon, class_name = name.partition(":")
+    if not colon:
+        raise ControllerError(
+            f"there is no controller {name!r}; choose one of {', '.join(REGISTRY)}, or name your own as my_module:MyRule."
+        )
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise ControllerError(
+            f"controller {name!r}: module {module_name!r} cannot be imported ({error}); is its folder on PYTHONPATH?"
+        ) from error
+    found = getattr(module, class_name, None)
+    if not (isinstance(found, type) and issubclass(found, Controller)):
+        raise ControllerError(
+            f"controller {name!r}: {class_name!r} in {module_name!r} is {found!r}; make it a subclass of controllers.Controller."
+        )
+    return found
+
+
+def make(
+    name: str,
+    n_sensors: int,
+    n_motors: int,
+    config: RuleConfig | Mapping[str, Any] | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> Controller:
+    """Make a controller by name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `REGISTRY`, or ``my_module:MyRule``.
+    n_sensors, n_motors : int
+        Sizes of s and a.
+    config : RuleConfig or mapping, optional
+        An instance of the rule's `Config`, or its fields by name; the defaults if left out.
+    rng : numpy.random.Generator or int, optional
+        Source of randomness, which the controller then owns, or a seed for one; 0 if left out.
+
+    Raises
+    ------
+    ControllerError
+        When there is no such rule, or a value is refused.
+
+    Examples
+    --------
+    >>> ulr = make("ulr", n_sensors=19, n_motors=18, config={"eps": 0.003})
+    >>> ulr.step([0.0] * 19).shape
+    (18,)
+    """
+    rule = find(name)
+    if isinstance(config, Mapping):
+        config = rule.Config.from_mapping(config)
+    return rule(n_sensors, n_motors, config, rng)
