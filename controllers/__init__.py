@@ -1,18 +1,47 @@
 """The controller a = tanh(C s + h) and the rules that move C and h."""
 
 from controllers.base import Controller, Frozen
+from controllers.baselines import (
+    Babbling,
+    BabblingConfig,
+    Identity,
+    IdentityConfig,
+    Random,
+    RandomConfig,
+    Sine,
+    SineConfig,
+)
 from controllers.config import ControllerError, Range, RuleConfig
+from controllers.dep import DEP, DEPConfig
+from controllers.history import HistoryController
+from controllers.homeokinesis import Homeokinesis, HomeokinesisConfig
 from controllers.registry import REGISTRY, find, make
+from controllers.tipi import TiPI, TiPIConfig
 from controllers.ulr import ULR, ULRConfig
 
 __all__ = [
+    "DEP",
     "REGISTRY",
     "ULR",
+    "Babbling",
+    "BabblingConfig",
     "Controller",
     "ControllerError",
+    "DEPConfig",
     "Frozen",
+    "HistoryController",
+    "Homeokinesis",
+    "HomeokinesisConfig",
+    "Identity",
+    "IdentityConfig",
+    "Random",
+    "RandomConfig",
     "Range",
     "RuleConfig",
+    "Sine",
+    "SineConfig",
+    "TiPI",
+    "TiPIConfig",
     "ULRConfig",
     "find",
     "make",

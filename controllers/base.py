@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 @njit(cache=True)
-def _act(C: Array, h: Array, s: Array, a: Array) -> bool:
+def act(C: Array, h: Array, s: Array, a: Array) -> bool:
     """Write a = tanh(C s + h); False when a sensor value or an action is not finite."""
     finite = True
     for j in range(s.size):
@@ -41,7 +41,7 @@ def initial_C(n_motors: int, n_sensors: int, scale: float, rotation: float = 0.0
     """Give C_0 = scale * identity, plus a rotation between the two axes of each joint.
 
     Motor i answers its own joint sensor i with `scale`. With a rotation r, motors (2k, 2k + 1) are the two
-    axes of joint k and the block [[0, -r], [r, 0]] is added, which makes the angle of one axis drive the other.
+    axes of joint k and the block [[0, -r], [r, 0]] is added: the angle of one axis drives the other.
 
     Raises
     ------
@@ -64,9 +64,9 @@ def initial_C(n_motors: int, n_sensors: int, scale: float, rotation: float = 0.0
 class Controller:
     """Act with a = tanh(C s + h); a rule that moves C and h is a subclass with its own `update`.
 
-    A subclass names its settings in `Config`, makes its arrays in `__init__`, lists in `memory` the attributes
-    that its future depends on, and moves C and h in place in `update(s)`. Checks, freezing, storing and
-    inspecting come from here.
+    A subclass names its settings in `Config`, makes its arrays in `__init__`, lists in `memory` the
+    attributes that its future depends on, and moves C and h in place in `update(s)`. Checks, freezing,
+    storing and inspecting come from here.
 
     Parameters
     ----------
@@ -102,13 +102,12 @@ class Controller:
     ) -> None:
         for name, size in (("n_sensors", n_sensors), ("n_motors", n_motors)):
             if not isinstance(size, int | np.integer) or size < 1:
-                raise ControllerError(
-                    f"{name} = {size!r} is not a positive int; give the number of the body."
-                )
+                raise ControllerError(f"{name} = {size!r} is not a positive int; count those of the body.")
         config = self.Config() if config is None else config
         if not isinstance(config, self.Config):
             raise ControllerError(
-                f"{type(self).__name__} takes a {self.Config.__name__}, not {config!r}; use {type(self).__name__}.Config(...)."
+                f"{type(self).__name__} takes a {self.Config.__name__}, not {config!r}; "
+                f"use {type(self).__name__}.Config(...)."
             )
         self.n_sensors, self.n_motors, self.config = int(n_sensors), int(n_motors), config
         self.rng = np.random.default_rng(0 if rng is None else rng)
@@ -197,14 +196,14 @@ class Controller:
         dict
             ``C_norm``: Frobenius norm of C. ``C_singular_values``: its spectrum, largest first.
             ``L_eigenvalues``: complex eigenvalues of the loop Jacobian L = A diag(g') C + S, largest modulus
-            first. ``model_error``: norm of xi, the last prediction error. ``gamma``: the channel-specific rates of the
-            last step, one per motor. What a rule does not have, or not yet, is NaN.
+            first. ``model_error``: norm of xi, the last prediction error. ``gamma``: the channel-specific
+            rates of the last step, one per motor. What a rule does not have, or not yet, is NaN.
         """
         values = self._last_s() if s is None else self._read(s)
         if values is None:
             values = np.zeros(self.n_sensors)
         A, S = self._model()
-        g = 1.0 - self._act(values) ** 2
+        g = 1.0 - np.tanh(self.C @ values + self.h) ** 2
         eigenvalues = np.linalg.eigvals(A @ (g[:, None] * self.C) + S).astype(complex)
         return {
             "C_norm": float(np.linalg.norm(self.C)),
@@ -232,13 +231,14 @@ class Controller:
         values = np.asarray(s, dtype=np.float64)
         if values.shape != (self.n_sensors,):
             raise ControllerError(
-                f"sensor values of shape {values.shape} do not fit; this controller reads shape ({self.n_sensors},)."
+                f"sensor values of shape {values.shape} do not fit; "
+                f"this controller reads shape ({self.n_sensors},)."
             )
         return values
 
     def _act(self, s: Array) -> Array:
         a = np.empty(self.n_motors)
-        if not _act(self.C, self.h, s, a):
+        if not act(self.C, self.h, s, a):
             self._refuse_sensors(s, f"action {self._acted}")
             self._refuse_weights(f"action {self._acted}")
             i = int(np.flatnonzero(np.isnan(a))[0])
@@ -259,7 +259,8 @@ class Controller:
     def _refuse_sensors(self, s: Array, when: str) -> None:
         for j in np.flatnonzero(~np.isfinite(s)):
             raise ControllerError(
-                f"{when}: sensor {j} is {s[j]}; stop the run and look at the body, whose simulation has probably blown up."
+                f"{when}: sensor {j} is {s[j]}; stop the run and look at the body, "
+                "whose simulation has probably blown up."
             )
 
     def _refuse_weights(self, when: str) -> None:
@@ -277,7 +278,8 @@ class Controller:
             mine, stored = getattr(self, name), arrays[name]
             if np.shape(mine) != stored.shape:
                 raise ControllerError(
-                    f"stored {name} has shape {stored.shape}, but the settings imply {np.shape(mine)}; the state is mixed up."
+                    f"stored {name} has shape {stored.shape}, but the settings imply {np.shape(mine)}; "
+                    "the state is mixed up."
                 )
             if isinstance(mine, np.ndarray):
                 mine[...] = stored
@@ -302,7 +304,8 @@ class Frozen(Controller):
         weights, bias = np.array(C, dtype=np.float64, order="C"), np.array(h, dtype=np.float64)
         if weights.ndim != 2 or bias.shape != weights.shape[:1]:
             raise ControllerError(
-                f"C of shape {weights.shape} and h of shape {bias.shape} do not fit; give (n_motors, n_sensors) and (n_motors,)."
+                f"C of shape {weights.shape} and h of shape {bias.shape} do not fit; "
+                "give (n_motors, n_sensors) and (n_motors,)."
             )
         super().__init__(weights.shape[1], weights.shape[0])
         self._C, self._h = weights, bias
@@ -313,7 +316,7 @@ class Frozen(Controller):
     def _act(self, s: Array) -> Array:
         # The same as the parent's with the writable arrays, for which the kernel is compiled.
         a = np.empty(self.n_motors)
-        if not _act(self._C, self._h, s, a):
+        if not act(self._C, self._h, s, a):
             return super()._act(s)
         self._acted += 1
         return a
@@ -343,11 +346,11 @@ _WORD = 2**64
 
 
 def _rng_to_array(rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Give the state of a PCG64 generator as six words: state and increment (low, high), and the spare half."""
+    """Give the state of a PCG64 generator as words: state and increment (low, high), spare half."""
     state: Any = rng.bit_generator.state
     if state["bit_generator"] != "PCG64":
         raise ControllerError(
-            f"a {state['bit_generator']} generator cannot be stored; make the controller with numpy.random.default_rng(seed)."
+            f"a {state['bit_generator']} generator cannot be stored; use numpy.random.default_rng(seed)."
         )
     value, inc = state["state"]["state"], state["state"]["inc"]
     words = [value % _WORD, value // _WORD, inc % _WORD, inc // _WORD, state["has_uint32"], state["uinteger"]]

@@ -21,16 +21,11 @@ def push(history: Array, s: Array) -> None:
 
 
 class HistoryController(Controller):
-    """A controller that keeps the last `length` sensor values; its rule moves once they are complete.
-
-    Parameters
-    ----------
-    length : int
-        Number of sensor values that the rule looks at.
+    """A controller that keeps the last `span` sensor values; its rule moves once they are complete.
 
     Attributes
     ----------
-    history : ndarray, shape (length, n_sensors)
+    history : ndarray, shape (span, n_sensors)
         ``history[k]`` is s_{t-k}.
     filled : int
         How many rows of the history are of consecutive steps since the start or the last `restart`.
@@ -44,12 +39,14 @@ class HistoryController(Controller):
         n_motors: int,
         config: RuleConfig | None = None,
         rng: np.random.Generator | int | None = None,
-        *,
-        length: int,
     ) -> None:
         super().__init__(n_sensors, n_motors, config, rng)
-        self.history: Array = np.zeros((length, self.n_sensors))
+        self.history: Array = np.zeros((self.span(), self.n_sensors))
         self.filled = 0
+
+    def span(self) -> int:
+        """Give the number of sensor values that the rule looks at."""
+        raise NotImplementedError
 
     def remember(self, s: Array) -> bool:
         """Take in s; True once the history is complete."""

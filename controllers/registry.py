@@ -9,11 +9,22 @@ from typing import Any
 import numpy as np
 
 from controllers.base import Controller
+from controllers.baselines import Babbling, Identity, Random, Sine
 from controllers.config import ControllerError, RuleConfig
+from controllers.dep import DEP
+from controllers.homeokinesis import Homeokinesis
+from controllers.tipi import TiPI
 from controllers.ulr import ULR
 
 REGISTRY: dict[str, type[Controller]] = {
     "ulr": ULR,
+    "tipi": TiPI,
+    "homeokinesis": Homeokinesis,
+    "dep": DEP,
+    "random": Random,
+    "identity": Identity,
+    "sine": Sine,
+    "babbling": Babbling,
 }
 
 
@@ -30,18 +41,21 @@ def find(name: str) -> type[Controller]:
     module_name, colon, class_name = name.partition(":")
     if not colon:
         raise ControllerError(
-            f"there is no controller {name!r}; choose one of {', '.join(REGISTRY)}, or name your own as my_module:MyRule."
+            f"there is no controller {name!r}; choose one of {', '.join(REGISTRY)}, "
+            "or name your own as my_module:MyRule."
         )
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise ControllerError(
-            f"controller {name!r}: module {module_name!r} cannot be imported ({error}); is its folder on PYTHONPATH?"
+            f"controller {name!r}: module {module_name!r} cannot be imported ({error}); "
+            "is its folder on PYTHONPATH?"
         ) from error
     found = getattr(module, class_name, None)
     if not (isinstance(found, type) and issubclass(found, Controller)):
         raise ControllerError(
-            f"controller {name!r}: {class_name!r} in {module_name!r} is {found!r}; make it a subclass of controllers.Controller."
+            f"controller {name!r}: {class_name!r} in {module_name!r} is {found!r}; "
+            "make it a subclass of controllers.Controller."
         )
     return found
 

@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numba import njit
 
-from controllers.base import Array, ControllerError, initial_C
-from controllers.config import Range, RuleConfig
+from controllers.algebra import clipped
+from controllers.base import Array, initial_C
+from controllers.config import ControllerError, Range, RuleConfig
 from controllers.history import HistoryController
 
 
@@ -60,8 +61,8 @@ def _ulr(
         gamma_a = gamma[i] * np.tanh(z)
         for j in range(n):
             dC = eps * (chi * (history[d, j] - history[d + 1, j]) - gamma_a * history[d, j])
-            C[i, j] += min(max(dC, -clip), clip) - decay * C[i, j]
-        h[i] += min(max(-eps_h * gamma_a, -clip), clip)
+            C[i, j] += clipped(dC, clip) - decay * C[i, j]
+        h[i] -= clipped(eps_h * gamma_a, clip)
 
 
 class ULR(HistoryController):
@@ -75,9 +76,9 @@ class ULR(HistoryController):
         dC    = eps [ chi v_{t-d}^T - (gamma * a) s_{t-d}^T ] - lambda C
         dh    = - eps_h gamma * a                           a = tanh(C s_{t-d} + h) with the current C, h
 
-    The first term chains what changes together over d steps and so drives the loop towards instability, the
-    second keeps neurons out of saturation, lambda forgets. The eps-part of every element is clipped. The exact
-    equations of those papers differ; docs/controllers.md derives this form from TiPI and says why it was chosen.
+    The first term chains what changes together over d steps and so drives the loop towards instability,
+    the second keeps neurons out of saturation, lambda forgets. The eps-part of every element is clipped.
+    This form is our definition, not that of the papers: docs/controllers.md derives it from TiPI.
 
     During the first d + 1 steps after the start or a `restart` nothing is learned and nothing forgotten.
 
@@ -100,8 +101,8 @@ class ULR(HistoryController):
         config: ULRConfig | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> None:
-        config = ULRConfig() if config is None else config
-        super().__init__(n_sensors, n_motors, config, rng, length=getattr(config, "d", 0) + 2)
+        super().__init__(n_sensors, n_motors, config, rng)
+        config = self.config
         if n_sensors < n_motors:
             raise ControllerError(
                 f"{n_sensors} sensors for {n_motors} motors: ULR needs a joint sensor for every motor; "
@@ -109,9 +110,12 @@ class ULR(HistoryController):
             )
         self.C[...] = initial_C(self.n_motors, self.n_sensors, config.C_0, config.rotation)
         self.gamma: Array = np.full(self.n_motors, np.nan)
-        self._rates = tuple(
-            float(x) for x in (config.eps, config.alpha, config.decay, config.c, config.clip, config.eps_h)
-        )
+        rates = (config.eps, config.alpha, config.decay, config.c, config.clip, config.eps_h)
+        self._rates = tuple(map(float, rates))
+
+    def span(self) -> int:
+        """Give d + 2: two sensor values for each of the two velocities, d steps apart."""
+        return int(self.config.d) + 2
 
     def update(self, s: Array) -> None:
         """Move C and h by one step of the rule, once d + 2 sensor values are known."""

@@ -1,0 +1,131 @@
+"""DEP, differential extrinsic plasticity: correlate sensor velocities, normalise, act."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numba import njit
+
+from controllers.base import Array
+from controllers.config import ControllerError, Range, RuleConfig
+from controllers.history import HistoryController
+
+
+@dataclass(frozen=True)
+class DEPConfig(RuleConfig):
+    """Settings of DEP; the defaults are slow enough to see the hexapod's behaviour grow."""
+
+    rate: Annotated[float, Range(0.0, 1.0)] = 2.5e-5
+    """1 / tau_C, the share of the correlations that is renewed per step, in [0, 1]."""
+    kappa: Annotated[float, Range(0.0, 1e4)] = 1.6
+    """Norm to which the correlations are scaled, in [0, 1e4]: the strength of the feedback."""
+    d: Annotated[int, Range(1, 1000)] = 4
+    """Delay in steps between the velocities that are correlated, in [1, 1000]."""
+    norm: Literal["global", "row"] = "global"
+    """Whether the whole matrix has the norm kappa (Frobenius), or each row, which keeps all motors busy."""
+    regularisation: Annotated[float, Range(1e-12, 1.0)] = 10**-3.5
+    """Added to the norm, in [1e-12, 1]: correlations much weaker than this stay weak."""
+    eps_h: Annotated[float, Range(0.0, 1.0)] = 0.0
+    """Rate at which h drives a motor away from where it is, in [0, 1]."""
+    decay_h: Annotated[float, Range(0.0, 1.0)] = 0.001
+    """Share of h that is forgotten per step, in [0, 1]."""
+    eps_M: Annotated[float, Range(0.0, 1.0)] = 0.0
+    """Learning rate of the inverse model M, in [0, 1]; 0 keeps M = identity on the joint sensors."""
+
+
+@njit(cache=True)
+def _dep(
+    C: Array, h: Array, K: Array, M: Array, history: Array,
+    rate: float, kappa: float, regularisation: float, eps_h: float, decay_h: float, eps_M: float,
+    per_row: bool,
+) -> None:  # fmt: skip
+    """Move K, M and h in place by one step and write the normalised C; history[k] is s_{t-k}."""
+    o, n = C.shape
+    d = len(history) - 3
+    whole = 0.0
+    rows = np.zeros(o)
+    for i in range(o):
+        z = h[i]
+        z_1 = h[i]
+        z_2 = h[i]
+        response = 0.0
+        for j in range(n):
+            z += C[i, j] * history[0, j]
+            z_1 += C[i, j] * history[1, j]
+            z_2 += C[i, j] * history[2, j]
+            response += M[i, j] * (history[0, j] - history[1, j])
+        surprise = np.tanh(z_1) - np.tanh(z_2) - response
+        h[i] -= eps_h * np.tanh(z) + decay_h * h[i]
+        for j in range(n):
+            M[i, j] += eps_M * surprise * (history[0, j] - history[1, j])
+            K[i, j] += rate * (response * (history[d, j] - history[d + 1, j]) - K[i, j])
+            rows[i] += K[i, j] ** 2
+        whole += rows[i]
+    for i in range(o):
+        norm = np.sqrt(rows[i] if per_row else whole) + regularisation
+        for j in range(n):
+            C[i, j] = kappa * K[i, j] / norm
+
+
+class DEP(HistoryController):
+    """Learn by differential extrinsic plasticity (Der & Martius 2015, PNAS 112 E6224).
+
+    The change that a motor command must have had to cause the present sensor velocity, as the inverse model M
+    sees it, is correlated with the sensor velocity d steps before::
+
+        v_t = s_t - s_{t-1}
+        dK  = rate ( M v_t v_{t-d}^T - K )               rate = 1 / tau_C, K_0 = 0
+        C   = kappa K / (norm(K) + regularisation)       norm of the whole matrix or of each row
+        dh  = - eps_h a_t - decay_h h
+        dM  = eps_M ( a_{t-1} - a_{t-2} - M v_t ) v_t^T  a with the current C, h
+
+    K starts at zero, so the body must move, or its sensors be noisy, before anything happens. `C` is the
+    normalised matrix that acts, and is what `freeze` keeps.
+
+    Parameters
+    ----------
+    n_sensors, n_motors : int
+        n_sensors must be at least n_motors while M is the identity (eps_M = 0).
+    config : DEPConfig, optional
+    rng : numpy.random.Generator or int, optional
+        Not used: the rule is deterministic.
+
+    Attributes
+    ----------
+    K, M : ndarray, shape (n_motors, n_sensors)
+        Running correlations and inverse model.
+    """
+
+    Config: ClassVar[type[RuleConfig]] = DEPConfig
+    memory: ClassVar[tuple[str, ...]] = (*HistoryController.memory, "K", "M")
+    config: DEPConfig
+
+    def __init__(
+        self,
+        n_sensors: int,
+        n_motors: int,
+        config: DEPConfig | None = None,
+        rng: np.random.Generator | int | None = None,
+    ) -> None:
+        super().__init__(n_sensors, n_motors, config, rng)
+        config = self.config
+        if n_sensors < n_motors and config.eps_M == 0.0:
+            raise ControllerError(
+                f"{n_sensors} sensors for {n_motors} motors: DEP needs a joint sensor for every motor; "
+                "add the missing sensors or let it learn an inverse model with eps_M > 0."
+            )
+        self.K: Array = np.zeros((self.n_motors, self.n_sensors))
+        self.M: Array = np.eye(self.n_motors, self.n_sensors)
+        rates = (config.rate, config.kappa, config.regularisation, config.eps_h, config.decay_h, config.eps_M)
+        self._rates: tuple[Any, ...] = *map(float, rates), config.norm == "row"
+
+    def span(self) -> int:
+        """Give d + 3: what the velocities need and, at d = 1 too, the two actions that M compares."""
+        return int(self.config.d) + 3
+
+    def update(self, s: Array) -> None:
+        """Move K, M and h by one step of the rule, once d + 3 sensor values are known."""
+        if self.remember(s):
+            _dep(self.C, self.h, self.K, self.M, self.history, *self._rates)
