@@ -1,0 +1,409 @@
+"""The one environment class behind every robot: time, servos, noise, long life, snapshots."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from abc import abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import pybullet as p
+from numpy.typing import ArrayLike, NDArray
+
+from robots.camera import GROUND_PERIOD, Camera, has_display
+from robots.config import RobotConfig
+
+Floats = NDArray[np.float64]
+
+# The world is shifted back as soon as the base is this far from the origin [m]; whole periods of the
+# ground's pattern, so that pictures do not jump.
+HORIZON = 4 * GROUND_PERIOD
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A servo: the joint of the same name, its limit [rad or m] and its power [N m or N]."""
+
+    name: str
+    limit: float
+    power: float
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor beyond the joints' own: unit of its value and the bound that a healthy body never exceeds."""
+
+    name: str
+    unit: str
+    bound: float
+
+
+@dataclass(frozen=True)
+class Body:
+    """A robot as the simulator needs it: URDF text, motors in order, further sensors, start height [m]."""
+
+    urdf: str
+    motors: tuple[Motor, ...]
+    sensors: tuple[Sensor, ...] = ()
+    start_height: float = 0.0
+
+
+def servo_force(deviation: Floats, limit: Floats, power: Floats, damping: float) -> Floats:
+    """Torque limit of position servos: none at the set point, full power far from it.
+
+        force = power * tanh(|deviation| / limit + damping)
+
+    Together with the target velocity servo_speed / 2 * deviation this is the servo law: within the limit
+    the motor does what it takes to reach the target velocity. With damping 0 a servo at its set point is
+    limp, so that small perturbations of the body stay visible in the joint angles.
+    """
+    return power * np.tanh(np.abs(deviation) / limit + damping)
+
+
+class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
+    """A body on endless flat ground, without a task.
+
+    One step is one control step of `config.control_step` seconds. Actions are set points of the position
+    servos in units of the joint limits; they must lie in [-1, 1]: others are refused, not clipped, so
+    that what was logged is what was done. Observations are the joint positions in units of the limits,
+    motor by motor, then the robot's further sensors, all with seeded coloured noise.
+
+    The reward is always 0. An episode has no time limit and is never truncated; it is terminated only
+    if the simulation blows up, with a sentence in `info["reason"]`. Then call `reset`.
+
+    Subclasses state a `Config`, a `body(config)`, and, where the body has further sensors, `_further()`.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": ["rgb_array", "human"] if has_display() else ["rgb_array"],
+        "render_fps": 50,
+    }
+    Config: ClassVar[type[RobotConfig]] = RobotConfig
+    camera: ClassVar[Camera] = Camera()
+    sensor_unit: ClassVar[str] = "angle/limit"
+
+    def __init__(self, config: RobotConfig | None = None, render_mode: str | None = None) -> None:
+        if config is None:
+            config = self.Config()
+        if not isinstance(config, self.Config):
+            raise TypeError(
+                f"config is a {type(config).__name__}: {type(self).__name__} takes a {self.Config.__name__}"
+            )
+        if render_mode not in (None, "rgb_array", "human"):
+            raise ValueError(f"render_mode is {render_mode!r}: choose None, 'rgb_array' or 'human'")
+        if render_mode == "human" and not has_display():
+            raise RuntimeError("render_mode 'human' needs a display, there is none: use 'rgb_array'")
+        self.config = config
+        self.render_mode = render_mode
+        body = self.body(config)
+        self.body_description = body
+        self.motor_names = tuple(m.name for m in body.motors)
+        self.sensor_names = (*self.motor_names, *(s.name for s in body.sensors))
+        self.sensor_units = (*([self.sensor_unit] * len(body.motors)), *(s.unit for s in body.sensors))
+
+        n, r = len(body.motors), config.noise_rate
+        self._limit = np.array([m.limit for m in body.motors])
+        self._power = np.array([m.power for m in body.motors])
+        # Twice the hard stop: a joint beyond that is torn, not just pressed into its stop.
+        self._bound = np.array([2 * config.hard_stop] * n + [s.bound for s in body.sensors])
+        high = (self._bound + config.noise / np.sqrt(r)).astype(np.float32)
+        self.observation_space = gym.spaces.Box(-high, high, dtype=np.float32)
+        self.action_space = gym.spaces.Box(-1.0, 1.0, (n,), dtype=np.float32)
+
+        self._client = p.connect(p.GUI if render_mode == "human" else p.DIRECT)
+        self._state = "new"  # then "running", "ended: why" or "closed"
+
+    # What a robot states about itself.
+
+    @classmethod
+    @abstractmethod
+    def body(cls, config: Any) -> Body:
+        """Describe the body that the config asks for."""
+
+    def _further(self) -> list[float]:
+        """Read the sensors beyond the joints, in the order of `Body.sensors`, without noise."""
+        return []
+
+    def _assist(self) -> dict[str, Any]:
+        """Act on the body from outside before a physics step; what is returned goes into `info`."""
+        return {}
+
+    # Gymnasium's verbs.
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Put the robot into its starting pose; a seed makes everything that follows reproducible."""
+        self._refuse_if_closed()
+        super().reset(seed=seed)
+        self._build()
+        self._state = "running"
+        self._noise = np.zeros(len(self.sensor_names))
+        self._offset = np.zeros(2)
+        self._read()
+        return self._observe(), {}
+
+    def step(
+        self, action: ArrayLike
+    ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Hold the set points for one control step and sense what became of the body."""
+        if self._state != "running":
+            self._explain_state()
+        # Through float32, so that a float32 log of the actions is exactly what was done.
+        target = np.asarray(action, dtype=np.float32)
+        if target.shape != self._limit.shape:
+            raise ValueError(f"action has shape {target.shape}: it must be {self._limit.shape}")
+        if not (np.abs(target) <= 1).all():
+            worst = target[np.argmax(np.where(np.isnan(target), np.inf, np.abs(target)))]
+            raise ValueError(f"action contains {worst}: all values must lie in [-1, 1]; clip them beforehand")
+
+        info = self._advance(target * self._limit)
+        self._recentre()
+        reason = self._blow_up()
+        if reason:
+            self._state = f"ended: {reason}"
+            info["reason"] = reason
+        observation = self._observe()
+        if self.render_mode == "human":
+            self.camera.follow(self._client, self._position)
+            time.sleep(self.config.control_step)
+        return observation, 0.0, bool(reason), False, info
+
+    def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
+        """Picture of the robot as an array (height, width, 3); None where the mode is not "rgb_array"."""
+        if self._state in ("new", "closed"):
+            self._explain_state()
+        if self.render_mode != "rgb_array":
+            return None
+        return self.camera.picture(self._client, self._position)
+
+    def close(self) -> None:
+        """Free the simulator; may be called more than once."""
+        if self._state != "closed":
+            p.disconnect(self._client)
+            self._state = "closed"
+
+    # Snapshots.
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Everything that the future depends on, as plain arrays. The world is left as it is.
+
+        The simulator's contact caches cannot be read, so a world that is restored from a snapshot differs
+        from the one it was taken of at the level of the solver's precision, and soon visibly, for the
+        dynamics is chaotic. A run that does `restore(snapshot())` at some step goes on bit by bit as any
+        other that restores the same snapshot, in the same or another process.
+        """
+        if self._state != "running":
+            self._explain_state()
+        states = p.getJointStates(self._robot, self._all_joints, physicsClientId=self._client)
+        generator = self.np_random.bit_generator.state
+        if generator["bit_generator"] != "PCG64":
+            raise TypeError(f"snapshots need the generator PCG64, not {generator['bit_generator']}")
+        words = [generator["state"]["state"], generator["state"]["inc"]]
+        return {
+            "base": np.concatenate([self._position, self._orientation, self._velocity, self._spin]),
+            "joints": np.array([s[:2] for s in states], dtype=float).reshape(-1, 2),
+            "offset": self._offset.copy(),
+            "noise": self._noise.copy(),
+            "random": np.array(
+                [half for word in words for half in (word >> 64, word & (2**64 - 1))]
+                + [generator["has_uint32"], generator["uinteger"]],
+                dtype=np.uint64,
+            ),
+            "observation": self._observation.copy(),
+        }
+
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
+        """Rebuild the world, put the robot into the snapshot's state and return its last observation."""
+        self._refuse_if_closed()
+        shapes = {
+            "base": (13,), "noise": (len(self.sensor_names),), "offset": (2,), "random": (6,),
+            "observation": (len(self.sensor_names),),
+        }  # fmt: skip
+        for key, shape in shapes.items():
+            if key not in snapshot or np.shape(snapshot[key]) != shape:
+                found = np.shape(snapshot[key]) if key in snapshot else "missing"
+                raise ValueError(f"snapshot[{key!r}] is {found}: {type(self).__name__} needs shape {shape}")
+        self._build()
+        joints = np.asarray(snapshot["joints"])
+        if joints.shape != (len(self._all_joints), 2):
+            raise ValueError(f"snapshot['joints'] has shape {joints.shape}: not of this body")
+        base = np.asarray(snapshot["base"], dtype=float).tolist()
+        p.resetBasePositionAndOrientation(self._robot, base[:3], base[3:7], physicsClientId=self._client)
+        p.resetBaseVelocity(self._robot, base[7:10], base[10:], physicsClientId=self._client)
+        for joint, (position, speed) in zip(self._all_joints, joints.tolist(), strict=True):
+            p.resetJointState(self._robot, joint, position, speed, physicsClientId=self._client)
+        self._offset = np.array(snapshot["offset"], dtype=float)
+        self._noise = np.array(snapshot["noise"], dtype=float)
+        words = [int(word) for word in snapshot["random"]]
+        generator = np.random.PCG64()
+        generator.state = {
+            "bit_generator": "PCG64",
+            "state": {"state": words[0] << 64 | words[1], "inc": words[2] << 64 | words[3]},
+            "has_uint32": words[4],
+            "uinteger": words[5],
+        }
+        self.np_random = np.random.Generator(generator)
+        self._observation = np.array(snapshot["observation"], dtype=np.float32)
+        self._state = "running"
+        self._read()
+        return self._observation.copy()
+
+    def measure(self) -> dict[str, float]:
+        """What an onlooker sees, on demand: position in the unshifted world, motion, tilt, contacts.
+
+        Returns
+        -------
+        dict
+            `x`, `y`, `z` of the base [m]; `vx`, `vy`, `vz` [m/s]; `spin` about the base's own x-axis
+            [rad/s]; `tilt` between the base's z-axis and the vertical [rad]; `contacts`, the number of
+            points that touch the ground.
+        """
+        if self._state in ("new", "closed"):
+            self._explain_state()
+        rotation = np.reshape(p.getMatrixFromQuaternion(self._orientation), (3, 3))
+        contacts = p.getContactPoints(self._robot, self._ground, physicsClientId=self._client)
+        names = ("x", "y", "z", "vx", "vy", "vz")
+        values = (
+            self._position[0] + self._offset[0], self._position[1] + self._offset[1], self._position[2],
+            *self._velocity,
+        )  # fmt: skip
+        return dict(zip(names, map(float, values), strict=True)) | {
+            "spin": float(rotation[:, 0] @ self._spin),
+            "tilt": float(np.arccos(np.clip(rotation[2, 2], -1, 1))),
+            "contacts": float(len(contacts)),
+        }
+
+    # The world.
+
+    def _build(self) -> None:
+        """Empty the world and load ground and robot anew, so that nothing hidden survives."""
+        cfg, body, client = self.config, self.body_description, self._client
+        p.resetSimulation(physicsClientId=client)
+        p.setGravity(0, 0, -cfg.gravity, physicsClientId=client)
+        p.setPhysicsEngineParameter(
+            fixedTimeStep=cfg.control_step / cfg.substeps,
+            numSolverIterations=cfg.solver_iterations,
+            deterministicOverlappingPairs=1,
+            physicsClientId=client,
+        )
+        plane = p.createCollisionShape(p.GEOM_PLANE, physicsClientId=client)
+        self._ground = p.createMultiBody(0, plane, physicsClientId=client)
+        p.changeDynamics(
+            self._ground, -1, lateralFriction=cfg.friction, rollingFriction=cfg.rolling_friction,
+            contactStiffness=cfg.contact_stiffness, contactDamping=cfg.contact_damping,
+            physicsClientId=client,
+        )  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "robot.urdf")
+            path.write_text(body.urdf)
+            self._robot = p.loadURDF(
+                str(path), [0, 0, body.start_height], flags=p.URDF_USE_INERTIA_FROM_FILE,
+                physicsClientId=client,
+            )  # fmt: skip
+        if self.render_mode is not None:
+            self.camera.lay_ground(client)
+        joints = range(p.getNumJoints(self._robot, physicsClientId=client))
+        self._all_joints = list(joints)
+        for index in (-1, *joints):
+            # Friction is the product of both surfaces' values: the ground's alone counts.
+            p.changeDynamics(
+                self._robot, index, lateralFriction=1.0, rollingFriction=0.0,
+                linearDamping=0.0, angularDamping=0.0, jointDamping=0.0, physicsClientId=client,
+            )  # fmt: skip
+        named = {p.getJointInfo(self._robot, i, physicsClientId=client)[1].decode(): i for i in joints}
+        self._joints = [named[m.name] for m in body.motors]
+        # Bullet's joints come with a velocity motor that brakes them.
+        p.setJointMotorControlArray(
+            self._robot, self._all_joints, p.VELOCITY_CONTROL, forces=[0.0] * len(self._all_joints),
+            physicsClientId=client,
+        )  # fmt: skip
+        self._ones = [1.0] * len(self._joints)
+        self._gains = [cfg.servo_speed / 2 * cfg.control_step / cfg.substeps] * len(self._joints)
+
+    def _advance(self, target: Floats) -> dict[str, Any]:
+        """Let the servos pull towards the targets [rad or m] for one control step."""
+        info: dict[str, Any] = {}
+        for substep in range(self.config.substeps):
+            if substep == 0 or self.config.servo_every_substep:
+                if substep:
+                    self._read()
+                force = servo_force(
+                    target - self._angle, self._limit, self._power, self.config.servo_damping
+                )
+                p.setJointMotorControlArray(
+                    self._robot, self._joints, p.POSITION_CONTROL, targetPositions=target.tolist(),
+                    positionGains=self._gains, velocityGains=self._ones, forces=force.tolist(),
+                    physicsClientId=self._client,
+                )  # fmt: skip
+            info.update(self._assist())
+            p.stepSimulation(physicsClientId=self._client)
+        self._read()
+        return info
+
+    def _read(self) -> None:
+        """Fetch the body's state from the simulator."""
+        states = p.getJointStates(self._robot, self._joints, physicsClientId=self._client)
+        self._angle = np.array([s[0] for s in states])
+        self._joint_speed = max(abs(s[1]) for s in states)
+        position, self._orientation = p.getBasePositionAndOrientation(
+            self._robot, physicsClientId=self._client
+        )
+        self._position = list(position)
+        self._velocity, self._spin = p.getBaseVelocity(self._robot, physicsClientId=self._client)
+
+    def _observe(self) -> NDArray[np.float32]:
+        """Sensor values with fresh noise; within the observation space even if the simulation blew up."""
+        values = np.concatenate([self._angle / self._limit, self._further()])
+        if self.config.noise:
+            r = self.config.noise_rate
+            fresh = self.np_random.uniform(-1, 1, len(values))
+            self._noise = (1 - r) * self._noise + np.sqrt(r) * fresh
+            values += self.config.noise * self._noise
+        self._observation = values.astype(np.float32)
+        return self._observation
+
+    def _recentre(self) -> None:
+        """Shift robot and ground together by whole periods when the robot is far out."""
+        x, y = self._position[0], self._position[1]
+        if max(abs(x), abs(y)) < HORIZON:
+            return
+        shift = GROUND_PERIOD * np.round(np.array([x, y]) / GROUND_PERIOD)
+        self._offset += shift
+        self._position[:2] = [x - shift[0], y - shift[1]]
+        client = self._client
+        ground, upright = p.getBasePositionAndOrientation(self._ground, physicsClientId=client)
+        p.resetBasePositionAndOrientation(
+            self._ground, [ground[0] - shift[0], ground[1] - shift[1], 0], upright, physicsClientId=client
+        )
+        p.resetBasePositionAndOrientation(
+            self._robot, self._position, self._orientation, physicsClientId=client
+        )
+        p.resetBaseVelocity(self._robot, self._velocity, self._spin, physicsClientId=client)
+
+    def _blow_up(self) -> str:
+        """Say what is wrong with the simulation, or nothing."""
+        cfg = self.config
+        speed, height = max(map(abs, self._velocity)), self._position[2]
+        # Written so that NaN fails every comparison.
+        if not self._joint_speed <= cfg.max_joint_speed:
+            return f"a joint moves at {self._joint_speed:.3g} rad/s, more than {cfg.max_joint_speed:g}"
+        if not speed <= cfg.max_speed:
+            return f"the base moves at {speed:.3g} m/s, more than {cfg.max_speed:g}"
+        if not -1.0 <= height <= cfg.max_height:
+            return f"the base is at height {height:.3g} m, outside -1 to {cfg.max_height:g}"
+        return ""
+
+    def _refuse_if_closed(self) -> None:
+        if self._state == "closed":
+            raise RuntimeError("the environment is closed: make a new one")
+
+    def _explain_state(self) -> None:
+        self._refuse_if_closed()
+        if self._state == "new":
+            raise RuntimeError("the robot is not in the world yet: call reset() or restore() first")
+        raise RuntimeError(f"the episode has {self._state}; call reset() or restore() first")

@@ -1,0 +1,61 @@
+"""The snake: eight identical segments in a chain that rolls and crawls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi
+
+from robots.base import Body, Motor, RobotEnv
+from robots.camera import Camera
+from robots.config import RobotConfig
+from robots.urdf import box, capsule, joint, link, robot
+
+SEGMENTS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnakeConfig(RobotConfig):
+    """Body, servos and world of the snake."""
+
+    segment_length: float = 0.5
+    """Distance of neighbouring joints [m]."""
+    segment_radius: float = 0.12
+    """Radius of a segment [m]."""
+    segment_mass: float = 0.2
+    """Mass of a segment [kg]; the cross piece of each joint has a tenth of it on top."""
+    power: float = 2.0
+    """Greatest torque of a servo [N m]."""
+    limit: float = pi / 4 * 1.6
+    """Range of each joint axis [rad]."""
+    friction: float = 0.7
+    servo_speed: float = 8.0
+    substeps: int = 4
+
+
+class Snake(RobotEnv):
+    Config = SnakeConfig
+    camera = Camera(distance=4.5)
+
+    @classmethod
+    def body(cls, config: SnakeConfig) -> Body:
+        """Segments along x, the head at positive x; each joint bends sideways, then up and down."""
+        length, radius, mass = config.segment_length, config.segment_radius, config.segment_mass
+        stop = config.hard_stop * config.limit
+        solid = capsule(radius, length, (-length / 2, 0, 0), (0, pi / 2, 0))
+        stripe = box(0.8 * length, 0.3 * radius, 0.1 * radius, (-length / 2, 0, radius))
+        parts: list[str] = []
+        motors: list[Motor] = []
+        for i in range(SEGMENTS):
+            colour = (0.8, 0.25, 0.2) if i == 0 else [(0.25, 0.5, 0.3), (0.45, 0.65, 0.35)][i % 2]
+            segment = f"segment {i + 1}"
+            parts.append(link(segment, mass, solid, colour=colour, decoration=[(stripe, (0.95, 0.9, 0.5))]))
+            if i:
+                cross, before = f"cross {i}", f"segment {i}"
+                sideways, upwards = f"joint {i} sideways", f"joint {i} up/down"
+                parts += [
+                    link(cross, mass / 10, inertia=(2e-5, 2e-5, 2e-5)),
+                    joint(sideways, before, cross, (0, 0, 1), stop, xyz=(-length, 0, 0)),
+                    joint(upwards, cross, segment, (0, 1, 0), stop),
+                ]
+                motors += [Motor(name, config.limit, config.power) for name in (sideways, upwards)]
+        return Body(urdf=robot("snake", parts), motors=tuple(motors), start_height=radius)

@@ -1,0 +1,124 @@
+"""Bodies as text: links with mass, inertia and colour, and the joints between them, in URDF.
+
+A robot's body is generated from its config, so that every length and mass is a number of the config
+and nothing else. All shapes are solid and of uniform density. Lengths in m, masses in kg, angles in rad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import pi
+
+Vector = tuple[float, float, float]
+ZERO: Vector = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A solid in the frame of its link: `geometry` is URDF, `inertia` the moments per kilogramme [m²]."""
+
+    geometry: str
+    inertia: Vector
+    xyz: Vector = ZERO
+    rpy: Vector = ZERO
+
+
+def box(x: float, y: float, z: float, xyz: Vector = ZERO, rpy: Vector = ZERO) -> Shape:
+    """Cuboid with the edge lengths x, y, z."""
+    inertia = ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
+    return Shape(f'<box size="{x!r} {y!r} {z!r}"/>', inertia, xyz, rpy)
+
+
+def sphere(radius: float, xyz: Vector = ZERO) -> Shape:
+    """Ball."""
+    return Shape(f'<sphere radius="{radius!r}"/>', (0.4 * radius**2,) * 3, xyz)
+
+
+def capsule(radius: float, length: float, xyz: Vector = ZERO, rpy: Vector = ZERO) -> Shape:
+    """Cylinder of the given length along z with two half balls on its ends."""
+    cylinder, caps = pi * radius**2 * length, 4 / 3 * pi * radius**3
+    density = 1 / (cylinder + caps)
+    along = density * (cylinder * radius**2 / 2 + caps * 0.4 * radius**2)
+    # Each half ball's centre of mass is 3/8 radius outside the cylinder's end.
+    across = density * (
+        cylinder * (radius**2 / 4 + length**2 / 12)
+        + caps * (0.4 * radius**2 + length**2 / 4 + 3 / 8 * length * radius)
+    )
+    geometry = f'<capsule radius="{radius!r}" length="{length!r}"/>'
+    return Shape(geometry, (across, across, along), xyz, rpy)
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return " ".join(repr(float(v)) for v in values)
+
+
+def link(
+    name: str,
+    mass: float,
+    shape: Shape | None = None,
+    *,
+    colour: Vector = (0.7, 0.7, 0.7),
+    inertia: Vector | None = None,
+    decoration: Sequence[tuple[Shape, Vector]] = (),
+    visible: bool = True,
+) -> str:
+    """Describe a rigid part.
+
+    Parameters
+    ----------
+    name
+        Name of the link.
+    mass
+        Mass [kg].
+    shape
+        Solid that collides, is drawn and gives the moments of inertia; None for a bare mass.
+    colour
+        Red, green, blue in [0, 1].
+    inertia
+        Principal moments [kg m²] that replace those of the shape.
+    decoration
+        Shapes with their colours that are only drawn.
+    visible
+        Whether the shape itself is drawn.
+    """
+    origin = "" if shape is None else f'<origin xyz="{_numbers(shape.xyz)}" rpy="{_numbers(shape.rpy)}"/>'
+    if inertia is None:
+        if shape is None:
+            raise ValueError(f"link {name!r} has no shape: state its inertia")
+        inertia = (mass * shape.inertia[0], mass * shape.inertia[1], mass * shape.inertia[2])
+    ixx, iyy, izz = (repr(float(i)) for i in inertia)
+    moments = f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0" ixz="0" iyz="0"/>'
+    parts = [f'<inertial>{origin}<mass value="{float(mass)!r}"/>{moments}</inertial>']
+    drawn = [(shape, colour)] if shape is not None and visible else []
+    for i, (solid, rgb) in enumerate([*drawn, *decoration]):
+        at = f'<origin xyz="{_numbers(solid.xyz)}" rpy="{_numbers(solid.rpy)}"/>'
+        paint = f'<material name="{name}{i}"><color rgba="{_numbers(rgb)} 1"/></material>'
+        parts.append(f"<visual>{at}<geometry>{solid.geometry}</geometry>{paint}</visual>")
+    if shape is not None:
+        parts.append(f"<collision>{origin}<geometry>{shape.geometry}</geometry></collision>")
+    return f'<link name="{name}">{"".join(parts)}</link>\n'
+
+
+def joint(
+    name: str,
+    parent: str,
+    child: str,
+    axis: Vector,
+    stop: float,
+    *,
+    xyz: Vector = ZERO,
+    rpy: Vector = ZERO,
+    kind: str = "revolute",
+) -> str:
+    """Connect two links by a hinge (`revolute`) or a slider (`prismatic`) with hard stops at ±stop."""
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{_numbers(xyz)}" rpy="{_numbers(rpy)}"/><axis xyz="{_numbers(axis)}"/>'
+        f'<limit lower="{-stop!r}" upper="{stop!r}" effort="0" velocity="0"/></joint>\n'
+    )
+
+
+def robot(name: str, parts: Sequence[str]) -> str:
+    """Complete URDF document of the links and joints."""
+    return f'<?xml version="1.0"?>\n<robot name="{name}">\n{"".join(parts)}</robot>\n'
