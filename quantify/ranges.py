@@ -156,6 +156,7 @@ def flattest_window(
         window = slice(i, i + steps + 1)
         if deterministic[window].all():
             sd = _sd(E_core[window])
-            if best is None or sd < best[0]:
+            # 1e-9 nats: rounding shall not choose between windows without any spread.
+            if best is None or sd < best[0] - 1e-9:
                 best = (sd, i)
     return None if best is None else (best[1], best[1] + steps)

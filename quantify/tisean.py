@@ -38,7 +38,8 @@ def read_tisean(path: str | PathLike[str], d: int = 1) -> CorrelationSums:
     Raises
     ------
     TiseanFormatError
-        If the file is malformed, truncated, or its dimensions do not fit `d`.
+        If the file is malformed, truncated, or its dimensions do not fit `d`. (A file cut between two
+        blocks, or between two rows of its first block, looks like a shorter run and passes.)
     """
     path = Path(path)
     if d < 1:
