@@ -1,12 +1,99 @@
-"""The `selforg` command."""
+"""The `selforg` command: one row per subcommand, each a dataclass of settings and a function in a module of its own."""
 
-import tyro
+from __future__ import annotations
 
-from experiments.doctor import doctor
+import importlib
+import importlib.metadata
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
-COMMANDS = {"doctor": doctor}
+from experiments.errors import ExperimentError, nearest
+
+# name: (module, settings, function, what it does); modules are imported when needed, so that help is quick.
+COMMANDS: dict[str, tuple[str, str, str, str]] = {
+    "learn": ("experiments.learn", "Learn", "learn", "let a robot learn and freeze its controller at chosen times"),
+    "record": ("experiments.record", "Record", "record", "record how frozen controllers behave"),
+    "doctor": ("experiments.doctor", "Doctor", "doctor", "check the installation and say how fast this machine is"),
+    "salvage": ("experiments.salvage", "Salvage", "salvage", "save what can be read of a damaged run file"),
+}
+
+USAGE = "usage: selforg COMMAND [options]; `selforg COMMAND --help` explains one command"
 
 
-def main() -> None:
-    """Run one subcommand of `selforg`."""
-    tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="selforg")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns the exit status (2: the request cannot be fulfilled, 130: interrupted)."""
+    try:
+        _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+        return 0
+    except ExperimentError as error:
+        print(f"selforg: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("selforg: interrupted; what was committed is safe, run the same command to go on", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has gone; nothing is left to say, and nothing may be flushed at exit.
+        sys.stdout = None  # type: ignore[assignment]
+        return 141
+
+
+def _dispatch(arguments: list[str]) -> None:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return
+    name, *rest = arguments
+    if name == "--version":
+        print(importlib.metadata.version("selforg"))
+        return
+    if name not in COMMANDS:
+        raise ExperimentError(f"unknown command {name!r}; {nearest(name, COMMANDS)}")
+    module_name, settings, function, _ = COMMANDS[name]
+    module = importlib.import_module(module_name)
+    run: Callable[[Any], object] = getattr(module, function)
+    run(parse(getattr(module, settings), rest, f"selforg {name}"))
+
+
+def parse(cls: type[Any], arguments: list[str], prog: str) -> Any:
+    """Settings from `--config FILE` and from flags, which beat the file."""
+    import tyro
+
+    from experiments.config import defaults, read_toml
+
+    path, arguments = _take_config(arguments)
+    default = defaults(cls, read_toml(path, cls) if path else {})
+    description = f"{(cls.__doc__ or '').strip()}\n\nEvery option can also come from a TOML file: --config FILE."
+    return tyro.cli(
+        cls,
+        prog=prog,
+        description=description,
+        args=arguments,
+        default=default,
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+
+
+def _take_config(arguments: list[str]) -> tuple[Path | None, list[str]]:
+    rest, path = [], None
+    words = iter(arguments)
+    for word in words:
+        if word == "--config":
+            path = next(words, None)
+            if path is None:
+                raise ExperimentError("--config needs a file name")
+        elif word.startswith("--config="):
+            path = word.removeprefix("--config=")
+        else:
+            rest.append(word)
+    return (Path(path) if path else None), rest
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    rows = [f"  {name:<{width}}  {text}" for name, (_, _, _, text) in COMMANDS.items()]
+    return "\n".join(["Self-organising robots: learn, freeze, record, quantify.", "", USAGE, "", *rows])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

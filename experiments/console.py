@@ -1,0 +1,68 @@
+"""What a command says while it works: a progress line with rate and time left, quiet in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
+
+Report = Callable[[float, float], None]
+
+
+def console() -> Console:
+    """Standard output, for results."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def say(message: str, quiet: bool = False) -> None:
+    """Tell what happened, on standard error, so that a pipe sees results only."""
+    if not quiet:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(message, markup=False)
+
+
+class _Rate(TextColumn):
+    """Work per second; `unit` is a field of the task."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def render(self, task: object) -> Text:
+        speed = getattr(task, "speed", None)
+        unit = getattr(task, "fields", {}).get("unit", "")
+        return Text("" if not speed or not unit else f"{speed:,.0f} {unit}/s", style="cyan")
+
+
+@contextmanager
+def bars(quiet: bool = False) -> Iterator[Callable[[str, str], Report]]:
+    """Progress bars. Yields a function: (title, unit) -> report(done, total).
+
+    Shown on a terminal only; `report` does nothing in a pipe or when quiet.
+    """
+    screen = Console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda title, unit="": lambda done, total: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        _Rate(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=screen, transient=True) as progress:
+
+        def bar(title: str, unit: str = "") -> Report:
+            task = progress.add_task(title, total=None, unit=unit)
+
+            def report(done: float, total: float) -> None:
+                progress.update(task, completed=done, total=total)
+
+            return report
+
+        yield bar

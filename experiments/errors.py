@@ -1,0 +1,22 @@
+"""The errors that a user can mend: the command line prints them as one line and ends with status 2."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ExperimentError(ValueError):
+    """A wish that cannot be fulfilled; the message names the value, the limit and the remedy."""
+
+
+class FileError(ExperimentError):
+    """A file that is missing, damaged, in use, or of another kind."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """End of an error message about an unknown name: the nearest known one, and all of them."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{hint}known: {', '.join(known)}"

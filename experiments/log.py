@@ -1,0 +1,404 @@
+"""Run files: what an experiment leaves behind, readable with h5py alone (see docs/files.md).
+
+`open_run(path)` gives a friendly view of a run, finished or not. A finished file is never changed in place:
+whoever adds to it works on a copy that replaces it in one move.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.errors import FileError, nearest
+from experiments.workfile import Arrays, read_commit, read_mark
+
+FORMAT = "selforg run"
+SCHEMA = 1
+CHUNK = 4096
+LIBRARIES = ("selforg", "numpy", "scipy", "numba", "pybullet", "gymnasium", "h5py")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that results depend on."""
+    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in LIBRARIES}
+
+
+def label(minutes: float) -> str:
+    """Name of the behaviour frozen after so many minutes: 2 -> "2min", 0.5 -> "0.5min"."""
+    return f"{minutes:g}min"
+
+
+def part_path(path: Path, name: str) -> Path:
+    """Where the recording of behaviour `name` grows until it is merged into the run file."""
+    return path.with_name(f"{path.name}.{name}.part")
+
+
+class Rows:
+    """The valid rows of a dataset; index it like an array, and only what is asked for is read."""
+
+    def __init__(self, dataset: h5py.Dataset, rows: int) -> None:
+        self._dataset = dataset
+        self._rows = rows
+        self.names: tuple[str, ...] = tuple(dataset.attrs.get("names", ()))
+        self.units: tuple[str, ...] = tuple(dataset.attrs.get("units", ()))
+        self.every = int(dataset.attrs.get("every", 1))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of valid rows, then the shape of one row."""
+        return (self._rows, *self._dataset.shape[1:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers."""
+        return np.dtype(self._dataset.dtype)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __getitem__(self, key: Any) -> NDArray[Any]:
+        first, *rest = key if isinstance(key, tuple) else (key,)
+        if first is Ellipsis:
+            first, rest = slice(None), [Ellipsis, *rest]
+        if isinstance(first, slice):
+            start, stop, step = first.indices(self._rows)
+            first = slice(start, max(start, stop), step) if step > 0 else np.arange(start, stop, step)[::-1]
+        elif isinstance(first, int | np.integer):
+            if not -self._rows <= first < self._rows:
+                raise IndexError(f"row {first} of {self._rows}")
+            first %= self._rows
+        result = self._dataset[(first, *rest)]
+        return result[::-1] if isinstance(first, np.ndarray) else result
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self._dataset[: self._rows], dtype)
+
+    def blocks(self, size: int = 64 * CHUNK) -> Iterator[NDArray[Any]]:
+        """The rows in pieces, for work in constant memory."""
+        for start in range(0, self._rows, size):
+            yield self._dataset[start : min(start + size, self._rows)]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Rows over time: the learning phase, or the behaviour of one frozen controller."""
+
+    name: str
+    steps: int
+    wanted: int
+    status: str
+    reason: str
+    attrs: Mapping[str, Any]
+    tracks: Mapping[str, Rows]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all wanted rows are there."""
+        return self.status == "complete"
+
+    @property
+    def sensors(self) -> Rows:
+        """What the controller saw, one row per control step."""
+        return self.tracks["sensors"]
+
+    @property
+    def actions(self) -> Rows:
+        """What the motors were told, one row per control step."""
+        return self.tracks["actions"]
+
+
+@dataclass(frozen=True)
+class FrozenState:
+    """A controller and the body it was taken from, at one moment of learning."""
+
+    minutes: float
+    step: int
+    kind: str
+    controller: Arrays
+    body: Arrays
+    sensors: NDArray[np.float32]
+
+
+@dataclass
+class Run:
+    """A run file. `with open_run(path) as run:` closes it."""
+
+    path: Path
+    robot: str
+    controller: str
+    seed: int
+    config: dict[str, Any]
+    versions: dict[str, str]
+    learning: Recording
+    frozen: dict[str, FrozenState] = field(default_factory=dict)
+    behaviours: dict[str, Recording] = field(default_factory=dict)
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _files: list[h5py.File] = field(default_factory=list, repr=False)
+
+    def behaviour(self, name: str) -> Recording:
+        """A recorded behaviour by its name ("8min"), or a clear error."""
+        if name not in self.behaviours:
+            have = nearest(name, self.behaviours) if self.behaviours else "none is recorded yet"
+            raise FileError(f"{self.path} holds no behaviour {name!r}; {have}; `selforg record` makes them")
+        return self.behaviours[name]
+
+    def close(self) -> None:
+        """Close the files behind the view."""
+        for file in self._files:
+            file.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_run(path: str | Path) -> Run:
+    """Open a run, finished or still growing, for reading.
+
+    Recordings that are still in progress are found in their own files beside the run and shown as incomplete.
+
+    Raises
+    ------
+    FileError
+        When the file is missing, empty, damaged (then the message says what can be saved), or no run.
+    """
+    path = Path(path)
+    file = open_hdf5(path)
+    try:
+        if file.attrs.get("format") != FORMAT:
+            raise FileError(f"{path} is an HDF5 file, but not a run file; `selforg learn` makes one")
+        if int(file.attrs["schema"]) > SCHEMA:
+            raise FileError(
+                f"{path} has schema {file.attrs['schema']}, this version reads up to {SCHEMA}; update selforg"
+            )
+        run = Run(
+            path=path,
+            robot=str(file.attrs["robot"]),
+            controller=str(file.attrs["controller"]),
+            seed=int(file.attrs["seed"]),
+            config=json.loads(file.attrs["config"]),
+            versions=json.loads(file.attrs["versions"]),
+            learning=_recording(file, "learning"),
+            _files=[file],
+        )
+        run.frozen = _marks(file, run.learning.steps)
+        for name, item in file.get("frozen", {}).items():
+            if isinstance(item, h5py.Group):
+                run.frozen[name] = _frozen_from_group(item)
+        for name in file.get("behaviours", {}):
+            run.behaviours[name] = _recording(file, f"behaviours/{name}")
+        for name, item in file.get("results", {}).items():
+            run.results[name] = json.loads(item[()])
+        run.frozen = dict(sorted(run.frozen.items(), key=lambda pair: pair[1].minutes))
+        for name in run.frozen:
+            part = part_path(path, name)
+            if name not in run.behaviours and part.exists():
+                run._files.append(open_hdf5(part))
+                run.behaviours[name] = _recording(run._files[-1], f"behaviours/{name}")
+        return run
+    except (OSError, KeyError, RuntimeError, json.JSONDecodeError) as error:
+        file.close()
+        raise damaged(path, error) from error
+    except BaseException:
+        file.close()
+        raise
+
+
+def open_hdf5(path: Path) -> h5py.File:
+    """Open an HDF5 file for reading, or say in plain words why not."""
+    if not path.exists():
+        raise FileError(f"{path} does not exist; check the name, or make it with `selforg learn --out {path}`")
+    if path.is_dir():
+        raise FileError(f"{path} is a directory, not a file")
+    if path.stat().st_size == 0:
+        raise FileError(f"{path} is empty (0 bytes); nothing can be saved")
+    try:
+        return h5py.File(path, "r", locking=False)
+    except PermissionError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}") from error
+    except OSError as error:
+        with open(path, "rb") as raw:
+            if raw.read(8) != b"\x89HDF\r\n\x1a\n":
+                raise FileError(f"{path} is not an HDF5 file") from error
+        raise damaged(path, error) from error
+
+
+def damaged(path: Path, error: Exception) -> FileError:
+    """The error for a broken run file; it says how many rows `selforg salvage` would save."""
+    from experiments.salvage import survey
+
+    found = survey(path)
+    if found:
+        rows = ", ".join(f"{count} rows of {name}" for name, count in found.items())
+        rescue = f"{rows} can be saved with `selforg salvage {path} NEW.h5`"
+    else:
+        rescue = "nothing can be saved"
+    detail = str(error).strip("\"'").splitlines()[0]
+    return FileError(f"{path} is damaged ({detail}); {rescue}")
+
+
+@contextmanager
+def rewriting(path: Path) -> Iterator[h5py.File]:
+    """Change a finished file: work on a copy, which replaces the file in one move when all went well."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        shutil.copyfile(path, temporary)
+        with h5py.File(temporary, "r+") as file:
+            yield file
+        _replace(temporary, path)
+    except OSError as error:
+        raise FileError(f"cannot rewrite {path}: {error}; the file is as it was") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def finish_learning(path: Path, status: str, reason: str) -> None:
+    """Turn the work file of a learning run into the compressed file that stays."""
+    temporary = path.with_name(path.name + ".tmp")
+    steps, _, _ = read_commit(path)
+    try:
+        with h5py.File(path, "r", locking=False) as work, h5py.File(temporary, "w") as file:
+            for key, value in work.attrs.items():
+                if key != "layout":
+                    file.attrs[key] = value
+            copy_recording(work, file, "learning", steps, status, reason)
+            for name, state in _marks(work, steps).items():
+                _write_frozen(file.require_group(f"frozen/{name}"), state)
+        _replace(temporary, path)
+    except OSError as error:
+        raise FileError(
+            f"cannot finish {path}: {error}; its {steps} steps are readable, run the same command again to go on"
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def copy_recording(work: h5py.File, file: h5py.File, name: str, steps: int, status: str, reason: str) -> None:
+    """Copy the valid rows of a work file into whole compressed chunks, in constant memory."""
+    group = file.require_group(name)
+    group.attrs.update(work[name].attrs)
+    group.attrs["steps"] = steps
+    group.attrs["status"] = status
+    group.attrs["reason"] = reason
+    for key, source in work[name].items():
+        rows = Rows(source, -(-steps // int(source.attrs["every"])))
+        # Wide rows (C has a matrix per row) get fewer rows per chunk, so that a chunk stays below a mebibyte.
+        width = max(1, int(np.prod(source.shape[1:], dtype=int))) * source.dtype.itemsize
+        chunk = max(1, min(CHUNK, 2**20 // width))
+        target = group.create_dataset(
+            key,
+            rows.shape,
+            source.dtype,
+            maxshape=(None, *source.shape[1:]),
+            chunks=(chunk, *source.shape[1:]),
+            compression="gzip",
+            compression_opts=1,
+            shuffle=True,
+            fletcher32=True,
+        )
+        target.attrs.update(source.attrs)
+        start = 0
+        for block in rows.blocks(16 * chunk):
+            target[start : start + len(block)] = block
+            start += len(block)
+
+
+def frozen_arrays(state: FrozenState) -> Arrays:
+    """A frozen state as one flat dict of arrays, for a work file."""
+    flat: Arrays = {
+        "minutes": np.array(state.minutes),
+        "step": np.array(state.step),
+        "kind": np.frombuffer(state.kind.encode(), np.uint8),
+        "sensors": state.sensors,
+    }
+    flat |= {f"controller/{key}": value for key, value in state.controller.items()}
+    return flat | {f"body/{key}": value for key, value in state.body.items()}
+
+
+def frozen_from_arrays(flat: Arrays) -> FrozenState:
+    """Inverse of `frozen_arrays`."""
+    return FrozenState(
+        minutes=float(flat["minutes"]),
+        step=int(flat["step"]),
+        kind=flat["kind"].tobytes().decode(),
+        sensors=flat["sensors"],
+        controller=with_prefix(flat, "controller/"),
+        body=with_prefix(flat, "body/"),
+    )
+
+
+def with_prefix(flat: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
+    """The entries whose name begins with `prefix`, without it."""
+    return {key.removeprefix(prefix): value for key, value in flat.items() if key.startswith(prefix)}
+
+
+def _marks(work: h5py.File, steps: int) -> dict[str, FrozenState]:
+    """The frozen states of a work file that its commit has reached."""
+    if "layout" not in work.attrs:
+        return {}
+    found = {}
+    for name, step in json.loads(work.attrs["layout"])["marks"].items():
+        flat = read_mark(work[name]) if step <= steps else None
+        if flat is not None:
+            found[name.removeprefix("frozen/")] = frozen_from_arrays(flat)
+    return found
+
+
+def _write_frozen(group: h5py.Group, state: FrozenState) -> None:
+    group.attrs["minutes"] = state.minutes
+    group.attrs["step"] = state.step
+    group.attrs["kind"] = state.kind
+    group["sensors"] = state.sensors
+    for part in ("controller", "body"):
+        for key, value in getattr(state, part).items():
+            group.require_group(part)[key] = value
+
+
+def _frozen_from_group(group: h5py.Group) -> FrozenState:
+    return FrozenState(
+        minutes=float(group.attrs["minutes"]),
+        step=int(group.attrs["step"]),
+        kind=str(group.attrs["kind"]),
+        sensors=group["sensors"][()],
+        controller={key: value[()] for key, value in group["controller"].items()},
+        body={key: np.asarray(value[()]) for key, value in group["body"].items()},
+    )
+
+
+def _recording(file: h5py.File, name: str) -> Recording:
+    group = file[name]
+    if "commit" in file:
+        steps = int(file["commit"][0]) - int(group.attrs.get("transient", 0))
+        status, reason = "running", "not finished yet: run the same command again to go on"
+    else:
+        steps, status, reason = int(group.attrs["steps"]), str(group.attrs["status"]), str(group.attrs["reason"])
+    steps = max(0, steps)
+    return Recording(
+        name=name.rpartition("/")[2],
+        steps=steps,
+        wanted=int(group.attrs["wanted"]),
+        status=status,
+        reason=reason,
+        attrs=dict(group.attrs),
+        tracks={key: Rows(data, -(-steps // int(data.attrs["every"]))) for key, data in group.items()},
+    )
+
+
+def _replace(temporary: Path, path: Path) -> None:
+    with open(temporary, "rb") as raw:
+        os.fsync(raw.fileno())
+    os.replace(temporary, path)

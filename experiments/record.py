@@ -1,0 +1,307 @@
+"""Record the behaviour of frozen controllers, in parallel, into the run file they come from."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import h5py
+import joblib
+import numpy as np
+import tyro
+
+import controllers
+from experiments import log
+from experiments.config import difference
+from experiments.console import Report, bars, say
+from experiments.errors import ExperimentError, FileError, nearest
+from experiments.learn import measures
+from experiments.loop import Loop, find_robot, make_body
+from experiments.workfile import WorkFile, read_commit, read_state, writing
+
+
+@dataclass(frozen=True)
+class Record:
+    """Record how frozen controllers behave, each from the moment at which it was frozen."""
+
+    runs: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN.h5")]
+    """Run files written by `selforg learn`."""
+    samples: int = 1_000_000
+    """Samples to record per behaviour (50 per simulated second)."""
+    freeze: tuple[float, ...] = ()
+    """Freeze times to record, in minutes; all of the run if not given."""
+    transient: int = 10_000
+    """Samples to discard before recording, while the behaviour settles after freezing."""
+    measure: float = 0.1
+    """Seconds between two measurements of the body from outside (height, tilt, ground contacts)."""
+    checkpoint: int = 3000
+    """Control steps between two checkpoints, from which an interrupted recording goes on."""
+    jobs: int = 0
+    """Parallel processes; 0 for one per core."""
+    replace: bool = False
+    """Record again what was recorded with other settings."""
+    quiet: bool = False
+    """Say nothing while working."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One behaviour to record: a pure function of the run file and these settings."""
+
+    run: Path
+    name: str
+    samples: int
+    transient: int
+    measure: float
+    checkpoint: int
+
+    @property
+    def part(self) -> Path:
+        """File in which the recording grows."""
+        return log.part_path(self.run, self.name)
+
+    def settings(self) -> dict[str, Any]:
+        """What decides the recording, as stored with it."""
+        keys = ("samples", "transient", "measure", "checkpoint")
+        return {key: getattr(self, key) for key in keys}
+
+
+def record(config: Record) -> None:
+    """Record the frozen behaviours of one or many runs into their files; goes on where it was interrupted.
+
+    Every behaviour grows in a file of its own beside the run (RUN.h5.8min.part) and is merged when all are complete.
+    A behaviour that breaks down is stored up to there, with the reason; the others go on.
+
+    Raises
+    ------
+    ExperimentError
+        When the settings do not fit, a run lacks a freeze time, or was recorded with other settings.
+    """
+    _check(config)
+    tasks = [task for path in dict.fromkeys(config.runs) for task in _tasks(path, config)]
+    if not tasks:
+        for path in config.runs:
+            _tidy(path)
+        say("everything is recorded already; nothing to do", config.quiet)
+        return
+    with _locked(sorted({task.run for task in tasks})), bars(config.quiet) as bar:
+        for task in tasks:
+            _refuse_other(task, config.replace)
+        jobs = min(len(tasks), config.jobs or os.cpu_count() or 1)
+        with _watching(tasks, bar(f"record {len(tasks)} behaviours", "steps")):
+            parent = os.getpid()
+            joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="all")(
+                joblib.delayed(record_one)(task, parent) for task in tasks
+            )
+        for path in sorted({task.run for task in tasks}):
+            merge(path, [task for task in tasks if task.run == path], config.quiet)
+
+
+def record_one(task: Task, parent: int) -> None:
+    """Record one behaviour into its part file, from wherever that file stands."""
+    if parent != os.getpid():
+        # Ctrl-C reaches the whole group; the parent alone decides what becomes of the work.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with log.open_run(task.run) as run:
+        frozen, robot, settings = run.frozen[task.name], run.robot, run.config["body"]
+    body = make_body(robot, settings)
+    try:
+        with _waiting_for(task.part):
+            _record(task, body, frozen, lambda: parent in (os.getpid(), os.getppid()))
+    finally:
+        body.close()
+
+
+def _record(task: Task, body: Any, frozen: log.FrozenState, wanted: Callable[[], bool]) -> None:
+    body.restore(frozen.body)
+    controller = controllers.find(frozen.kind).from_state(frozen.controller)
+    rate = 1 / body.config.control_step
+    loop = Loop(body, controller, [measures(body, max(1, round(task.measure * rate)))])
+    loop.s = frozen.sensors
+    total = task.transient + task.samples
+    if task.part.exists():
+        work = WorkFile.open(task.part)
+    else:
+        work = WorkFile.create(
+            task.part,
+            attrs={"format": log.FORMAT, "schema": log.SCHEMA, "run": task.run.name},
+            group=f"behaviours/{task.name}",
+            group_attrs={
+                "wanted": task.samples,
+                "transient": task.transient,
+                "rate_hz": rate,
+                "minutes": frozen.minutes,
+                "config": json.dumps(task.settings()),
+            },
+            tracks=loop.tracks(),
+            steps=task.samples,
+            state=loop.checkpoint(),
+        )
+    with work:
+        state = work.state()
+        if "reason" in state:
+            return
+        loop.resume(state)
+        # The transient ends at a checkpoint: what comes before it is never written.
+        stops = sorted({*range(task.checkpoint, total, task.checkpoint), task.transient, total} - {0})
+        for stop in [stop for stop in stops if stop > work.steps]:
+            if not wanted():
+                raise SystemExit(1)
+            block = loop.advance(work.steps, stop)
+            if work.steps >= task.transient:
+                for name, rows in block.rows.items():
+                    work.append(name, rows, work.steps - task.transient)
+            if block.reason:
+                state = {"reason": np.frombuffer(block.reason.encode(), np.uint8)}
+            else:
+                state = loop.checkpoint()
+            work.commit(work.steps + block.steps, state)
+            if block.reason:
+                return
+
+
+def merge(path: Path, tasks: list[Task], quiet: bool = False) -> None:
+    """Move complete part files into the run file, in one move, with the outcome of the stationarity test."""
+    with log.rewriting(path) as file:
+        for task in tasks:
+            name = f"behaviours/{task.name}"
+            if name in file:
+                del file[name]
+            if f"results/{task.name}" in file:
+                del file[f"results/{task.name}"]
+            state = read_state(task.part)
+            reason = state["reason"].tobytes().decode() if "reason" in state else ""
+            steps = max(0, read_commit(task.part)[0] - task.transient)
+            with h5py.File(task.part, "r", locking=False) as work:
+                log.copy_recording(work, file, name, steps, "stopped" if reason else "complete", reason)
+            verdict = _stationarity(file[name], find_robot(str(file.attrs["robot"])).sensor)
+            file[name].attrs["stationarity"] = json.dumps(verdict)
+            say(f"{path} {task.name}: {steps} samples, {verdict['verdict']}" + (f"; {reason}" if reason else ""), quiet)
+    for task in tasks:
+        task.part.unlink()
+
+
+def _stationarity(group: h5py.Group, sensor: int) -> dict[str, Any]:
+    """Test one sensor of a recording for stationarity; the verdict is a sentence."""
+    return {"verdict": "stationarity not tested"}
+
+
+def _check(config: Record) -> None:
+    if not config.runs:
+        raise ExperimentError("give at least one run file; `selforg learn` makes them")
+    if config.samples < 1:
+        raise ExperimentError(f"--samples is {config.samples}; it must be at least 1")
+    if config.transient < 0:
+        raise ExperimentError(f"--transient is {config.transient}; it must be 0 or more")
+    if config.checkpoint < 1:
+        raise ExperimentError(f"--checkpoint is {config.checkpoint}; it must be at least 1 step")
+    if config.measure <= 0:
+        raise ExperimentError(f"--measure is {config.measure:g}; it must be greater than 0")
+    if config.jobs < 0:
+        raise ExperimentError(f"--jobs is {config.jobs}; it must be 0 (all cores) or more")
+
+
+def _tasks(path: Path, config: Record) -> list[Task]:
+    """What is left to record of a run."""
+    with log.open_run(path) as run:
+        if run.learning.status == "running":
+            raise FileError(f"{path} has not finished learning; run its `selforg learn` command again first")
+        if not run.frozen:
+            raise FileError(f"{path} holds no frozen controller; learn with --freeze at times before its end")
+        chosen = [log.label(minutes) for minutes in config.freeze] or list(run.frozen)
+        for name in chosen:
+            if name not in run.frozen:
+                raise FileError(f"{path} has no controller frozen at {name}; {nearest(name, run.frozen)}")
+        tasks = []
+        for name in dict.fromkeys(chosen):
+            settings = {key: getattr(config, key) for key in ("samples", "transient", "measure", "checkpoint")}
+            task = Task(path, name, **settings)
+            stored = run.behaviours.get(name)
+            if stored is None or stored.status == "running":
+                tasks.append(task)
+            elif differing := difference(json.loads(stored.attrs["config"]), task.settings()):
+                if not config.replace:
+                    raise FileError(
+                        f"{path} holds another recording of {name}: {'; '.join(differing)}; "
+                        "ask for the same, or use --replace to record it again"
+                    )
+                tasks.append(task)
+        return tasks
+
+
+def _tidy(path: Path) -> None:
+    """Remove part files that were merged by a process which did not live to remove them."""
+    with log.open_run(path) as run:
+        left = [log.part_path(path, name) for name, item in run.behaviours.items() if item.status != "running"]
+    for part in left:
+        part.unlink(missing_ok=True)
+
+
+def _refuse_other(task: Task, replace: bool) -> None:
+    """Make sure that a part file, if there is one, belongs to this recording."""
+    if not task.part.exists():
+        return
+    with log.open_hdf5(task.part) as file:
+        stored = json.loads(file[f"behaviours/{task.name}"].attrs["config"])
+    if differing := difference(stored, task.settings()):
+        if not replace:
+            raise FileError(
+                f"{task.part} is an unfinished recording with other settings: {'; '.join(differing)}; "
+                "ask for the same to finish it, or use --replace to start again"
+            )
+        task.part.unlink()
+
+
+@contextmanager
+def _locked(paths: list[Path]) -> Iterator[None]:
+    if not paths:
+        yield
+        return
+    with writing(paths[0]), _locked(paths[1:]):
+        yield
+
+
+@contextmanager
+def _waiting_for(path: Path, patience: float = 30.0) -> Iterator[None]:
+    """Be the only writer of a part file; a worker whose parent was killed gives it up at its next checkpoint."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            lock = writing(path)
+            lock.__enter__()
+            break
+        except FileError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)
+
+
+@contextmanager
+def _watching(tasks: list[Task], report: Report) -> Iterator[None]:
+    """Report what is committed in the part files while workers fill them."""
+    done = threading.Event()
+    total = sum(task.samples + task.transient for task in tasks)
+
+    def watch() -> None:
+        while not done.wait(0.5):
+            report(sum(read_commit(task.part)[0] for task in tasks if task.part.exists()), total)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

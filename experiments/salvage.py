@@ -1,0 +1,194 @@
+"""Save what can be saved from a damaged run file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import h5py
+import tyro
+
+from experiments.errors import FileError
+
+HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError)
+
+
+@dataclass(frozen=True)
+class Salvage:
+    """Copy the readable rows of a damaged run file into a new one."""
+
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    """The damaged file; it is not changed."""
+    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="NEW")]
+    """The new file; it must not exist yet."""
+
+
+def salvage(config: Salvage) -> dict[str, int]:
+    """Write a new run file with everything that can still be read; returns the rows saved per dataset."""
+    path, out = config.file, config.out
+    if not path.exists():
+        raise FileError(f"{path} does not exist")
+    if out.exists():
+        raise FileError(f"{out} exists already; give the name of a new file")
+    saved: dict[str, int] = {}
+    with _mended(path) as source:
+        if source is None:
+            raise FileError(f"{path} is damaged beyond repair: its index is lost, nothing can be saved")
+        temporary = out.with_name(out.name + ".tmp")
+        with h5py.File(temporary, "w") as target:
+            _copy_attributes(source, target)
+            for name, dataset in _datasets(source):
+                rows = _readable_rows(dataset)
+                if rows or dataset.shape == ():
+                    _copy_rows(dataset, target, name, rows)
+                    saved[name] = rows
+            for name, group in _groups(source):
+                _copy_attributes(group, target.require_group(name))
+            for name in _recordings(target):
+                group = target[name]
+                kept = min((len(d) * int(d.attrs.get("every", 1)) for d in group.values()), default=0)
+                steps = min(int(group.attrs.get("steps", kept)), kept)
+                group.attrs["steps"] = steps
+                group.attrs["status"] = "salvaged"
+                group.attrs["reason"] = f"saved from the damaged file {path.name}"
+            if "layout" in target.attrs:
+                del target.attrs["layout"]
+        os.replace(temporary, out)
+    for name, rows in saved.items():
+        if rows:
+            print(f"{rows:>10} rows of {name}")
+    print(f"saved to {out}")
+    return saved
+
+
+def survey(path: Path) -> dict[str, int]:
+    """Rows of sensors that can still be read from a damaged file, by recording."""
+    with _mended(path) as file:
+        if file is None:
+            return {}
+        found = {}
+        for name, dataset in _datasets(file):
+            if name.endswith("/sensors") and not name.startswith("frozen/") and (rows := _readable_rows(dataset)):
+                found[name.removesuffix("/sensors")] = rows
+        return found
+
+
+@contextmanager
+def _mended(path: Path) -> Iterator[h5py.File | None]:
+    """A copy of the file, made as long as its header says: what is missing reads as zeros or not at all."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".salvage-") as scratch:
+        copy = Path(scratch) / "copy.h5"
+        shutil.copyfile(path, copy)
+        end = _recorded_end(copy)
+        if end is not None and end > copy.stat().st_size:
+            os.truncate(copy, end)
+        try:
+            file = h5py.File(copy, "r", locking=False)
+        except HDF5_ERRORS:
+            yield None
+            return
+        with file:
+            yield file
+
+
+def _recorded_end(path: Path) -> int | None:
+    """End-of-file address in the superblock (version 0: the one that h5py writes by default)."""
+    with open(path, "rb") as raw:
+        head = raw.read(56)
+    if len(head) < 56 or head[:8] != b"\x89HDF\r\n\x1a\n" or head[8] != 0 or head[13] != 8:
+        return None
+    return int(struct.unpack_from("<Q", head, 40)[0])
+
+
+def _walk(group: h5py.Group, prefix: str = "") -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
+    """All objects that can be reached; a branch that cannot be read is passed over."""
+    try:
+        names = list(group)
+    except HDF5_ERRORS:
+        return
+    for name in names:
+        try:
+            item = group[name]
+        except HDF5_ERRORS:
+            continue
+        yield prefix + name, item
+        if isinstance(item, h5py.Group):
+            yield from _walk(item, f"{prefix}{name}/")
+
+
+def _datasets(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
+    work = {"commit", "checkpoint/A", "checkpoint/B"}
+    for name, item in _walk(file):
+        if isinstance(item, h5py.Dataset) and name not in work:
+            yield name, item
+
+
+def _groups(file: h5py.File) -> Iterator[tuple[str, h5py.Group]]:
+    for name, item in _walk(file):
+        if isinstance(item, h5py.Group) and name != "checkpoint":
+            yield name, item
+
+
+def _recordings(file: h5py.File) -> list[str]:
+    return [name for name, item in _walk(file) if isinstance(item, h5py.Group) and "wanted" in item.attrs]
+
+
+def _readable_rows(dataset: h5py.Dataset) -> int:
+    """Leading rows whose chunks can be read and agree with their checksums."""
+    try:
+        if dataset.shape == ():
+            dataset[()]
+            return 0
+        if dataset.chunks is None:
+            dataset[:1]
+            return _committed(dataset)
+        step, good = dataset.chunks[0], 0
+        while good < dataset.shape[0]:
+            dataset[good : good + step]
+            # A chunk that was never reached by the index would silently read as zeros.
+            if dataset.id.get_chunk_info_by_coord((good, *[0] * (dataset.ndim - 1))).byte_offset is None:
+                return good
+            good = min(good + step, dataset.shape[0])
+        return good
+    except HDF5_ERRORS:
+        return good if dataset.chunks else 0
+
+
+def _committed(dataset: h5py.Dataset) -> int:
+    """Valid rows of a contiguous dataset that lie before the end of the data on the disk."""
+    file = dataset.file
+    rows = int(dataset.shape[0])
+    if "commit" in file and "every" in dataset.attrs:
+        transient = int(dataset.parent.attrs.get("transient", 0))
+        rows = min(rows, -(-max(0, int(file["commit"][0]) - transient) // int(dataset.attrs["every"])))
+    return rows
+
+
+def _copy_rows(source: h5py.Dataset, target: h5py.File, name: str, rows: int) -> None:
+    if source.shape == ():
+        target[name] = source[()]
+        return
+    copy = target.create_dataset(name, (rows, *source.shape[1:]), source.dtype, chunks=source.chunks)
+    step = source.chunks[0] if source.chunks else max(1, rows)
+    for start in range(0, rows, step):
+        copy[start : start + step] = source[start : min(start + step, rows)]
+    _copy_attributes(source, copy)
+
+
+def _copy_attributes(source: h5py.Group | h5py.Dataset, target: h5py.Group | h5py.Dataset) -> None:
+    try:
+        names = list(source.attrs)
+    except HDF5_ERRORS:
+        return
+    for name in names:
+        try:
+            target.attrs[name] = source.attrs[name]
+        except HDF5_ERRORS:
+            continue
