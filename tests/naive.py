@@ -1,5 +1,8 @@
 """Slow, obvious versions of every fast kernel, written straight from the equations."""
 
+import itertools
+import math
+
 import numpy as np
 
 # --- systems ---
@@ -100,13 +103,13 @@ def decompose(eps, C, *, s_min, det_thresh, L, p, remove_negative, derivative=5,
                 if i in present:
                     k = present.index(i)
                     window = present[max(0, k - derivative // 2) : k + derivative // 2 + 1]
-                    steps = list(zip(window[:-1], window[1:], strict=True))
+                    steps = list(itertools.pairwise(window))
                     if steps:
                         slope[m, i] = -np.mean([(dh[m][j] - dh[m][k]) / (x[j] - x[k]) for k, j in steps])
 
     own, det = [], []
     for i in range(n):
-        m_l = m_u = max(dh, key=lambda m: slope[m, i])  # noqa: B023 (used at once)
+        m_l = m_u = max(dh, key=lambda m: slope[m, i])
         while m_l - 1 in dh and slope[m_l - 1, i] >= s_min:
             m_l -= 1
         while m_u + 1 in dh and slope[m_u + 1, i] >= s_min:
@@ -151,3 +154,189 @@ def decompose(eps, C, *, s_min, det_thresh, L, p, remove_negative, derivative=5,
             }
         )
     return result, fits
+
+# --- controllers: the rules over a given sequence of sensor values s[0], s[1], ..., as in docs/controllers.md.
+# Each gives C and h after every step. Nothing is kept between steps but what the equations name.
+
+
+def _times(M, x):
+    """Give M x."""
+    return [sum(M[i][j] * x[j] for j in range(len(x))) for i in range(len(M))]
+
+
+def _transposed(M):
+    return [[M[i][j] for i in range(len(M))] for j in range(len(M[0]))]
+
+
+def _action(C, h, s):
+    return [math.tanh(sum(C[i][j] * s[j] for j in range(len(s))) + h[i]) for i in range(len(C))]
+
+
+def _limit(x, bound):
+    return min(max(x, -bound), bound)
+
+
+def _identity(rows, columns, scale=1.0):
+    return [[scale if i == j else 0.0 for j in range(columns)] for i in range(rows)]
+
+
+def ulr(s, n_motors, eps, alpha, d, decay, c, C_0, clip, eps_h):
+    """ULR: dC = eps [chi v_{t-d}^T - 2 alpha (chi * (C v_{t-d}) * a) s_{t-d}^T] - lambda C."""
+    n = len(s[0])
+    C, h = _identity(n_motors, n, C_0), [0.0] * n_motors
+    Cs, hs = [], []
+    for t in range(len(s)):
+        if t - d - 1 >= 0:
+            v = [s[t][j] - s[t - 1][j] for j in range(n)]
+            v_d = [s[t - d][j] - s[t - d - 1][j] for j in range(n)]
+            length = math.sqrt(sum(x * x for x in v))
+            chi = [v[i] / (length + c) for i in range(n_motors)]
+            a = _action(C, h, s[t - d])
+            Cv = _times(C, v_d)
+            for i in range(n_motors):
+                for j in range(n):
+                    push = eps * (chi[i] * v_d[j] - 2 * alpha * chi[i] * Cv[i] * a[i] * s[t - d][j])
+                    C[i][j] = C[i][j] + _limit(push, clip) - decay * C[i][j]
+                h[i] = h[i] + _limit(-eps_h * 2 * alpha * chi[i] * Cv[i] * a[i], clip)
+        Cs.append(np.array(C))
+        hs.append(np.array(h))
+    return np.array(Cs), np.array(hs)
+
+
+def dep(s, n_motors, rate, kappa, d, norm, regularisation, eps_h, decay_h, eps_M):
+    """DEP: tau_C dK = M v_t v_{t-d}^T - K, C = kappa K / (norm(K) + regularisation), dh = -eps_h a - decay_h h."""
+    n = len(s[0])
+    K, M = _identity(n_motors, n, 0.0), _identity(n_motors, n)
+    C, h = _identity(n_motors, n, 0.0), [0.0] * n_motors
+    Cs, hs = [], []
+    for t in range(len(s)):
+        if t - d - 2 >= 0:
+            v = [s[t][j] - s[t - 1][j] for j in range(n)]
+            v_d = [s[t - d][j] - s[t - d - 1][j] for j in range(n)]
+            Mv = _times(M, v)
+            a, a_1, a_2 = (_action(C, h, s[t - k]) for k in range(3))
+            K = [[K[i][j] + rate * (Mv[i] * v_d[j] - K[i][j]) for j in range(n)] for i in range(n_motors)]
+            M = [
+                [M[i][j] + eps_M * (a_1[i] - a_2[i] - Mv[i]) * v[j] for j in range(n)] for i in range(n_motors)
+            ]
+            h = [h[i] - eps_h * a[i] - decay_h * h[i] for i in range(n_motors)]
+            row = [math.sqrt(sum(x * x for x in K[i])) for i in range(n_motors)]
+            whole = math.sqrt(sum(x * x for x in row))
+            for i in range(n_motors):
+                size = (row[i] if norm == "row" else whole) + regularisation
+                C[i] = [kappa * K[i][j] / size for j in range(n)]
+        Cs.append(np.array(C))
+        hs.append(np.array(h))
+    return np.array(Cs), np.array(hs)
+
+
+class _ForwardModel:
+    """s^_{t+1} = A a_t + S s_t + b, learned by gradient descent on the squared error."""
+
+    def __init__(self, n, o, eps_A, extended, pull_A):
+        self.A, self.S, self.b = _identity(n, o), _identity(n, n, 0.0), [0.0] * n
+        self.eps_A, self.extended, self.pull_A = eps_A, extended, pull_A
+
+    def error(self, a, s, s_next):
+        Aa, Ss = _times(self.A, a), _times(self.S, s)
+        return [s_next[i] - (Aa[i] + Ss[i] + self.b[i]) for i in range(len(s))]
+
+    def learn(self, xi, a, s):
+        for i in range(len(s)):
+            for j in range(len(a)):
+                start = 1.0 if i == j else 0.0
+                self.A[i][j] = self.A[i][j] + self.eps_A * xi[i] * a[j] - self.pull_A * (self.A[i][j] - start)
+            for j in range(len(s)):
+                self.S[i][j] += self.eps_A * xi[i] * s[j] if self.extended else 0.0
+            self.b[i] += self.eps_A * xi[i]
+
+    def jacobian(self, g, C):
+        """L = A diag(g') C + S."""
+        n, o = len(self.A), len(C)
+        return [
+            [sum(self.A[i][k] * g[k] * C[k][j] for k in range(o)) + self.S[i][j] for j in range(n)]
+            for i in range(n)
+        ]
+
+
+def tipi(
+    s, n_motors, eps_C, eps_A, alpha, C_0, extended, g_floor, clip_C, clip_h, pull_C, pull_A,
+    tau, clip_ds, eps_Sigma, ridge, metric,
+):  # fmt: skip
+    """TiPI: ds through the loop, du back through it, dC = eps_C/(tau-1) sum (dmu ds^T - (gamma * a) s^T)."""
+    n, o = len(s[0]), n_motors
+    model = _ForwardModel(n, o, eps_A, extended, pull_A)
+    start = _identity(o, n, C_0)
+    C, h, Sigma = _identity(o, n, C_0), [0.0] * o, np.eye(n)
+    xi, acted, Cs, hs = {}, {}, [], []
+    for t in range(len(s)):
+        acted[t] = _action(C, h, s[t])
+        if t >= 1:
+            xi[t] = model.error(acted[t - 1], s[t - 1], s[t])
+        if t >= tau:
+            a = {l: _action(C, h, s[l]) for l in range(t - tau, t)}
+            g = {l: [1 - x * x + g_floor for x in a[l]] for l in a}
+            L = {l: model.jacobian(g[l], C) for l in a}
+            ds = {t - tau: [0.0] * n}
+            for l in range(t - tau, t):
+                moved = _times(L[l], ds[l])
+                ds[l + 1] = [_limit(moved[j] + xi[l + 1][j], clip_ds) for j in range(n)]
+            for i in range(n):
+                for j in range(n):
+                    Sigma[i, j] += eps_Sigma * (ds[t][i] * ds[t][j] - Sigma[i, j])
+            du = {t: list(np.linalg.inv(Sigma + ridge * np.eye(n)) @ ds[t])}
+            dC, dh = np.zeros((o, n)), np.zeros(o)
+            for l in range(t - 1, t - tau - 1, -1):
+                du[l] = _times(_transposed(L[l]), du[l + 1])
+                response, Cds = _times(_transposed(model.A), du[l + 1]), _times(C, ds[l])
+                for i in range(o):
+                    dmu = g[l][i] * response[i]
+                    gamma = 2 * alpha * dmu * Cds[i]
+                    rate = eps_C / (tau - 1) / (g[l][i] ** 2 if metric else 1)
+                    for j in range(n):
+                        dC[i, j] += rate * (dmu * ds[l][j] - gamma * a[l][i] * s[l][j])
+                    dh[i] -= rate * gamma * a[l][i]
+            for i in range(o):
+                for j in range(n):
+                    C[i][j] = C[i][j] + _limit(dC[i, j], clip_C) - pull_C * (C[i][j] - start[i][j])
+                h[i] += _limit(dh[i], clip_h)
+        if t >= 1:
+            model.learn(xi[t], acted[t - 1], s[t - 1])
+        Cs.append(np.array(C))
+        hs.append(np.array(h))
+    return np.array(Cs), np.array(hs)
+
+
+def homeokinesis(
+    s, n_motors, eps_C, eps_A, alpha, C_0, extended, g_floor, clip_C, clip_h, pull_C, pull_A, log_error, ridge
+):
+    """Homeokinesis: v = L^+ xi, chi = (L^+)^T v, mu = diag(g') A^T chi, dC = eps_C w (mu v^T - (gamma * a) s^T)."""
+    n, o = len(s[0]), n_motors
+    model = _ForwardModel(n, o, eps_A, extended, pull_A)
+    start = _identity(o, n, C_0)
+    C, h, acted = _identity(o, n, C_0), [0.0] * o, [0.0] * o
+    Cs, hs = [], []
+    for t in range(len(s)):
+        action = _action(C, h, s[t])
+        if t >= 1:
+            xi = model.error(acted, s[t - 1], s[t])
+            a = _action(C, h, s[t - 1])
+            g = [1 - x * x + g_floor for x in a]
+            L = np.array(model.jacobian(g, C))
+            L_plus = L.T @ np.linalg.inv(L @ L.T + ridge * np.eye(n))
+            v = _times(L_plus.tolist(), xi)
+            chi = _times(L_plus.T.tolist(), v)
+            response, Cv = _times(_transposed(model.A), chi), _times(C, v)
+            w = 0.1 / (sum(x * x for x in v) + 0.001) if log_error else 1.0
+            for i in range(o):
+                mu = g[i] * response[i]
+                gamma = 2 * alpha * mu * Cv[i]
+                for j in range(n):
+                    push = eps_C * w * (mu * v[j] - gamma * a[i] * s[t - 1][j])
+                    C[i][j] = C[i][j] + _limit(push, clip_C) - pull_C * (C[i][j] - start[i][j])
+                h[i] += _limit(-eps_C * w * gamma * a[i], clip_h)
+            model.learn(xi, acted, s[t - 1])
+        acted = action
+        Cs.append(np.array(C))
+        hs.append(np.array(h))
+    return np.array(Cs), np.array(hs)

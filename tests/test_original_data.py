@@ -120,7 +120,7 @@ def test_the_naive_twin_agrees(name):
 
 
 def test_the_blind_range_falls_into_the_papers_spread():
-    """`best_range` knows nothing of the manual ranges; its E_core lies within a printed ± for 4 of 4 data sets."""
+    """`best_range` knows nothing of the manual ranges; its E_core lies within a printed ± in 4 of 4."""
     hits = 0
     for name in NAMES[:4]:
         data, parts = parts_of(name)
@@ -147,7 +147,7 @@ def test_half_the_grid_at_the_same_width(name, lo, hi):
 
 
 def test_ar2_excess_entropy():
-    """AR(2) at delay 1: E_2 = 2.912 and E_3 = 7.479 exactly, within .03 nats at small scales with many pairs."""
+    """AR(2) at delay 1: E_2 = 2.912 and E_3 = 7.479; here within .03 at small scales with many pairs."""
     e = entropies(read_tisean(DATA / "ar2-lorenz_d1.c2"))
     window = (e.eps > 0.003) & (e.eps < 0.005)
     assert e.E[1, window].mean() == pytest.approx(2.91204, abs=0.03)
