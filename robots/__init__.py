@@ -14,8 +14,20 @@ from robots.base import RobotEnv
 from robots.config import RobotConfig
 from robots.hexapod import Hexapod, HexapodConfig
 from robots.snake import Snake, SnakeConfig
+from robots.spherical import Spherical, SphericalConfig
 
-__all__ = ["ROBOTS", "Hexapod", "HexapodConfig", "RobotConfig", "RobotEnv", "RobotEntry", "Snake", "SnakeConfig"]
+__all__ = [
+    "ROBOTS",
+    "Hexapod",
+    "HexapodConfig",
+    "RobotConfig",
+    "RobotEntry",
+    "RobotEnv",
+    "Snake",
+    "SnakeConfig",
+    "Spherical",
+    "SphericalConfig",
+]
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,7 @@ class RobotEntry:
 ROBOTS: dict[str, RobotEntry] = {
     "hexapod": RobotEntry("selforg/Hexapod-v0", Hexapod, sensor=0, tau=4, m_max=25),
     "snake": RobotEntry("selforg/Snake-v0", Snake, sensor=6, tau=8, m_max=19),
+    "spherical": RobotEntry("selforg/Spherical-v0", Spherical, sensor=3, tau=8, m_max=15),
 }
 
 for _entry in ROBOTS.values():

@@ -14,7 +14,7 @@ import numpy as np
 import pybullet as p
 from numpy.typing import ArrayLike, NDArray
 
-from robots.camera import GROUND_PERIOD, Camera, has_display
+from robots.camera import GROUND_PERIOD, Camera, ground_shape, has_display
 from robots.config import RobotConfig
 
 Floats = NDArray[np.float64]
@@ -78,7 +78,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     Subclasses state a `Config`, a `body(config)`, and, where the body has further sensors, `_further()`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: dict[str, Any] = {  # noqa: RUF012 (declared so by Gymnasium)
         "render_modes": ["rgb_array", "human"] if has_display() else ["rgb_array"],
         "render_fps": 50,
     }
@@ -110,8 +110,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._power = np.array([m.power for m in body.motors])
         # Twice the hard stop: a joint beyond that is torn, not just pressed into its stop.
         self._bound = np.array([2 * config.hard_stop] * n + [s.bound for s in body.sensors])
-        high = (self._bound + config.noise / np.sqrt(r)).astype(np.float32)
-        self.observation_space = gym.spaces.Box(-high, high, dtype=np.float32)
+        self._high = (self._bound + config.noise / np.sqrt(r)).astype(np.float32)
+        self.observation_space = gym.spaces.Box(-self._high, self._high, dtype=np.float32)
         self.action_space = gym.spaces.Box(-1.0, 1.0, (n,), dtype=np.float32)
 
         self._client = p.connect(p.GUI if render_mode == "human" else p.DIRECT)
@@ -193,9 +193,9 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Everything that the future depends on, as plain arrays. The world is left as it is.
 
         The simulator's contact caches cannot be read, so a world that is restored from a snapshot differs
-        from the one it was taken of at the level of the solver's precision, and soon visibly, for the
-        dynamics is chaotic. A run that does `restore(snapshot())` at some step goes on bit by bit as any
-        other that restores the same snapshot, in the same or another process.
+        from the one it was taken of in the last digits, and soon visibly, for the dynamics is chaotic.
+        A run that does `restore(snapshot())` at some step goes on bit by bit as any other that restores
+        the same snapshot, in the same or another process.
         """
         if self._state != "running":
             self._explain_state()
@@ -261,7 +261,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         dict
             `x`, `y`, `z` of the base [m]; `vx`, `vy`, `vz` [m/s]; `spin` about the base's own x-axis
             [rad/s]; `tilt` between the base's z-axis and the vertical [rad]; `contacts`, the number of
-            points that touch the ground.
+            points that touched the ground in the last physics step.
         """
         if self._state in ("new", "closed"):
             self._explain_state()
@@ -275,8 +275,27 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         return dict(zip(names, map(float, values), strict=True)) | {
             "spin": float(rotation[:, 0] @ self._spin),
             "tilt": float(np.arccos(np.clip(rotation[2, 2], -1, 1))),
-            "contacts": float(len(contacts)),
+            "contacts": float(sum(contact[8] <= 0 for contact in contacts)),
         }
+
+    def masses(self) -> dict[str, float]:
+        """Mass of each link [kg], as the simulator has it."""
+        if self._state in ("new", "closed"):
+            self._explain_state()
+        client, robot = self._client, self._robot
+        names = {-1: p.getBodyInfo(robot, physicsClientId=client)[0].decode()}
+        names |= {i: p.getJointInfo(robot, i, physicsClientId=client)[12].decode() for i in self._all_joints}
+        return {name: p.getDynamicsInfo(robot, i, physicsClientId=client)[0] for i, name in names.items()}
+
+    def centre_of_mass(self) -> Floats:
+        """Centre of mass of the whole robot in the unshifted world [m]."""
+        links = p.getLinkStates(
+            self._robot, self._all_joints, computeForwardKinematics=1, physicsClientId=self._client
+        )
+        places = np.array([self._position, *(state[0] for state in links)])
+        centre: Floats = np.average(places, axis=0, weights=list(self.masses().values()))
+        centre[:2] += self._offset
+        return centre
 
     # The world.
 
@@ -292,7 +311,13 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             physicsClientId=client,
         )
         plane = p.createCollisionShape(p.GEOM_PLANE, physicsClientId=client)
-        self._ground = p.createMultiBody(0, plane, physicsClientId=client)
+        unseen = self.render_mode is None
+        if unseen:
+            self._ground = p.createMultiBody(0, plane, physicsClientId=client)
+        else:
+            pattern, texture = ground_shape(client)
+            self._ground = p.createMultiBody(0, plane, pattern, physicsClientId=client)
+            p.changeVisualShape(self._ground, -1, textureUniqueId=texture, physicsClientId=client)
         p.changeDynamics(
             self._ground, -1, lateralFriction=cfg.friction, rollingFriction=cfg.rolling_friction,
             contactStiffness=cfg.contact_stiffness, contactDamping=cfg.contact_damping,
@@ -302,11 +327,9 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             path = Path(folder, "robot.urdf")
             path.write_text(body.urdf)
             self._robot = p.loadURDF(
-                str(path), [0, 0, body.start_height], flags=p.URDF_USE_INERTIA_FROM_FILE,
-                physicsClientId=client,
+                str(path), [0, 0, body.start_height], physicsClientId=client,
+                flags=p.URDF_USE_INERTIA_FROM_FILE | (p.URDF_IGNORE_VISUAL_SHAPES if unseen else 0),
             )  # fmt: skip
-        if self.render_mode is not None:
-            self.camera.lay_ground(client)
         joints = range(p.getNumJoints(self._robot, physicsClientId=client))
         self._all_joints = list(joints)
         for index in (-1, *joints):
@@ -350,40 +373,41 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         states = p.getJointStates(self._robot, self._joints, physicsClientId=self._client)
         self._angle = np.array([s[0] for s in states])
         self._joint_speed = max(abs(s[1]) for s in states)
-        position, self._orientation = p.getBasePositionAndOrientation(
+        self._position, self._orientation = p.getBasePositionAndOrientation(
             self._robot, physicsClientId=self._client
         )
-        self._position = list(position)
         self._velocity, self._spin = p.getBaseVelocity(self._robot, physicsClientId=self._client)
+        self._values = np.concatenate((self._angle / self._limit, self._further()))
 
     def _observe(self) -> NDArray[np.float32]:
         """Sensor values with fresh noise; within the observation space even if the simulation blew up."""
-        values = np.concatenate([self._angle / self._limit, self._further()])
+        values = self._values.copy()
         if self.config.noise:
             r = self.config.noise_rate
+            # Uniform and bounded, so that the observation space has bounds that hold.
             fresh = self.np_random.uniform(-1, 1, len(values))
-            self._noise = (1 - r) * self._noise + np.sqrt(r) * fresh
+            self._noise = (1 - r) * self._noise + r**0.5 * fresh
             values += self.config.noise * self._noise
         self._observation = values.astype(np.float32)
-        return self._observation
+        if self._state != "running":
+            self._observation = np.clip(np.nan_to_num(self._observation), -self._high, self._high)
+        return self._observation.copy()
 
     def _recentre(self) -> None:
-        """Shift robot and ground together by whole periods when the robot is far out."""
-        x, y = self._position[0], self._position[1]
+        """Put a robot that is far out back near the origin; the ground is everywhere the same."""
+        x, y, z = self._position
         if max(abs(x), abs(y)) < HORIZON:
             return
         shift = GROUND_PERIOD * np.round(np.array([x, y]) / GROUND_PERIOD)
+        if not np.isfinite(shift).all():
+            return
         self._offset += shift
-        self._position[:2] = [x - shift[0], y - shift[1]]
-        client = self._client
-        ground, upright = p.getBasePositionAndOrientation(self._ground, physicsClientId=client)
+        self._position = (x - shift[0], y - shift[1], z)
         p.resetBasePositionAndOrientation(
-            self._ground, [ground[0] - shift[0], ground[1] - shift[1], 0], upright, physicsClientId=client
+            self._robot, self._position, self._orientation, physicsClientId=self._client
         )
-        p.resetBasePositionAndOrientation(
-            self._robot, self._position, self._orientation, physicsClientId=client
-        )
-        p.resetBaseVelocity(self._robot, self._velocity, self._spin, physicsClientId=client)
+        # Setting a position stops the base.
+        p.resetBaseVelocity(self._robot, self._velocity, self._spin, physicsClientId=self._client)
 
     def _blow_up(self) -> str:
         """Say what is wrong with the simulation, or nothing."""
@@ -396,6 +420,12 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             return f"the base moves at {speed:.3g} m/s, more than {cfg.max_speed:g}"
         if not -1.0 <= height <= cfg.max_height:
             return f"the base is at height {height:.3g} m, outside -1 to {cfg.max_height:g}"
+        if not (np.abs(self._values) <= self._bound).all():
+            worst = int(np.argmax(np.nan_to_num(np.abs(self._values) / self._bound, nan=np.inf)))
+            return (
+                f"sensor {self.sensor_names[worst]!r} reads {self._values[worst]:.3g}, "
+                f"more than {self._bound[worst]:.3g}"
+            )
         return ""
 
     def _refuse_if_closed(self) -> None:

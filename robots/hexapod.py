@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cos, pi, sin
+from math import acos, hypot, pi, sin
 from typing import Any, ClassVar
 
-import numpy as np
 import pybullet as p
 
 from robots.base import Body, Motor, RobotEnv, Sensor
@@ -16,9 +15,13 @@ from robots.urdf import Vector, box, capsule, joint, link, robot, sphere
 
 LEGS = ("right hind", "right middle", "right front", "left hind", "left middle", "left front")
 KNEE = 1.5
-"""Angle between coxa and tibia at rest [rad]."""
+"""Angle between coxa and tibia when all motors are at 0 [rad]."""
 SPREAD = pi / 12
-"""How far hind legs point backwards and front legs forwards [rad]."""
+"""How far the hind legs point backwards and the front legs forwards [rad]."""
+COXA_RADIUS, TIBIA_RADIUS = 0.04, 0.0375
+WHITE, REDS, BLUES = (0.95, 0.9, 0.8), ((0.85, 0.4, 0.3), (0.6, 0.2, 0.2)), ((0.35, 0.6, 0.8), (0.2, 0.4, 0.6))
+HIP_MASS = 1e-3
+"""Mass of the cross piece between the two axes of a shoulder [kg]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,65 +41,128 @@ class HexapodConfig(RobotConfig):
     tibia_power: float = 1.0
     """Greatest torque of a knee servo [N m]."""
     vertical_limit: float = 0.9
-    """Range of the shoulder up and down [rad]."""
+    """Range of a shoulder up and down [rad]."""
     horizontal_limit: float = 0.8
-    """Range of the shoulder to front and back [rad]."""
+    """Range of a shoulder to front and back [rad]."""
     knee_limit: float = 0.8
-    """Range of the knee [rad]."""
+    """Range of a knee [rad]."""
     velocity_scale: float = 0.5
     """Vertical speed of the trunk that reads as 1 [m/s]."""
-    upright_support: float = 0.0
-    """Torque per radian that turns a trunk back which is tilted beyond a right angle [N m/rad]; 0 for none."""
+    upright_support: float = 2.0
+    """Stiffness of the support against a tilt of the trunk beyond a right angle [N m/rad]; 0: none."""
     friction: float = 2.4
-    servo_speed: float = 26.0
+    """Coulomb friction between body and ground [1]."""
+    servo_speed: float = 25.0
+    """Servo's target speed is servo_speed/2 times the deviation from the set point [1/s]."""
 
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = RobotConfig.MAY_BE_ZERO | {"upright_support"}
+    MAY_BE_ZERO: ClassVar[frozenset[str]] = RobotConfig.MAY_BE_ZERO | {
+        "coxa_power", "tibia_power", "upright_support"
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        legs = (1 - self.trunk_share) * self.mass
+        if legs <= 6 * HIP_MASS:
+            raise ValueError(
+                f"HexapodConfig.trunk_share {self.trunk_share} of {self.mass} kg leaves {legs:.3g} kg for "
+                f"the legs: they need more than {6 * HIP_MASS} kg"
+            )
 
 
 class Hexapod(RobotEnv):
+    """An insect-like robot of 1 kg: a trunk of 1 x 1/3 x 1/8 m and six legs of .6 m.
+
+    Each leg has a shoulder with two crossed axes and a knee. Legs in order: right hind, right middle,
+    right front, left hind, left middle, left front. Parts do not collide with one another.
+
+    Actions (18), in units of the limits, each in [-1, 1]; for leg k = 0..5:
+
+    ======  ==========  ======================  =========  =======
+    index   motor       positive is             limit      power
+    ======  ==========  ======================  =========  =======
+    3k      up/down     leg up                  .9 rad     2 N m
+    3k + 1  front/back  leg to the front        .8 rad     2 N m
+    3k + 2  knee        tibia out               .8 rad     1 N m
+    ======  ==========  ======================  =========  =======
+
+    Observations (19), with coloured noise of amplitude .02:
+
+    ======  =============================  ===================  =================
+    index   sensor                         unit                 bound
+    ======  =============================  ===================  =================
+    0..17   joint angles as above          angle/limit          2.6 + noise
+    18      vertical velocity of trunk     speed/(.5 m/s)       40 + noise
+    ======  =============================  ===================  =================
+
+    The soft support against turning over reports in `info["upright_support"]` whether it acted during
+    the step. Reward and episode: see `RobotEnv`.
+    """
+
     Config = HexapodConfig
-    camera = Camera(distance=2.0)
+    config: HexapodConfig
+    camera = Camera(distance=2.3, yaw=35.0)
 
     @classmethod
     def body(cls, config: HexapodConfig) -> Body:
-        """Trunk along x with the head at positive x; legs to the sides, tibiae down."""
+        """Trunk along x with the head at positive x; coxae to the sides, tibiae down."""
         length, width, height = config.trunk_length, config.trunk_length / 3, config.trunk_length / 8
-        coxa, tibia = config.leg_length / 2, config.leg_length / 2
-        # Two dummy grams per shoulder universal joint are taken from nobody: 6 x 1 g beside the stated mass.
+        coxa = tibia = config.leg_length / 2
         trunk_mass = config.trunk_share * config.mass
-        part_mass = (config.mass - trunk_mass) / 12
-        parts = [link("trunk", trunk_mass, box(length, width, height), colour=(0.2, 0.35, 0.6))]
-        motors = []
+        part_mass = (config.mass - trunk_mass - 6 * HIP_MASS) / 12
+        eyes = [(sphere(height / 4, (length / 2, y, height / 4)), WHITE) for y in (-width / 3, width / 3)]
+        spine = box(0.9 * length, width / 8, height / 10, (0, 0, height / 2))
+        parts = [
+            link("trunk", trunk_mass, box(length, width, height), colour=(0.22, 0.3, 0.42),
+                 decoration=[*eyes, (spine, (0.95, 0.75, 0.3))])
+        ]  # fmt: skip
+        motors: list[Motor] = []
         for leg in LEGS:
-            side = -1 if leg.startswith("right") else 1
+            side = 1 if leg.startswith("left") else -1
             place = {"hind": -1, "middle": 0, "front": 1}[leg.split()[1]]
-            out = place * SPREAD  # turn of the leg towards the front
-            # Frame of the leg: x along the coxa outwards, y = the leg's front/back direction, z up.
-            yaw = side * (pi / 2 - out)
-            # In that frame positive turns about -y lift the leg, about z*(-side) bring it forwards,
-            # about -y stretch the knee.
-            hip, upper, lower = f"{leg} hip", f"{leg} coxa", f"{leg} tibia"
             names = (f"{leg} up/down", f"{leg} front/back", f"{leg} knee")
             limits = (config.vertical_limit, config.horizontal_limit, config.knee_limit)
             powers = (config.coxa_power, config.coxa_power, config.tibia_power)
             motors += [Motor(*m) for m in zip(names, limits, powers, strict=True)]
             stops = [config.hard_stop * limit for limit in limits]
-            at: Vector = (place * 0.4 * length, side * width / 2, 0.0)
+            # The leg's frame has x along the coxa, outwards, and z up: turning about -y lifts the leg and
+            # the tibia, turning about z towards the head brings the leg to the front.
+            shoulder: Vector = (place * 0.4 * length, side * width / 2, 0.0)
+            outwards: Vector = (0.0, 0.0, side * (pi / 2 - place * SPREAD))
+            hip, upper, lower = f"{leg} hip", f"{leg} coxa", f"{leg} tibia"
+            bright, dark = REDS if side < 0 else BLUES
+            knee = sphere(1.1 * COXA_RADIUS, (coxa, 0, 0))
+            foot = sphere(1.05 * TIBIA_RADIUS, (tibia, 0, 0))
             parts += [
-                link(hip, 1e-3, inertia=(2e-5, 2e-5, 2e-5)),
-                joint(names[0], "trunk", hip, (0, -1, 0), stops[0], xyz=at, rpy=(0, 0, yaw)),
-                link(upper, part_mass, capsule(0.04, coxa, (coxa / 2, 0, 0), (0, pi / 2, 0))),
+                link(hip, HIP_MASS, inertia=(2e-5, 2e-5, 2e-5)),
+                joint(names[0], "trunk", hip, (0, -1, 0), stops[0], xyz=shoulder, rpy=outwards),
+                link(upper, part_mass, capsule(COXA_RADIUS, coxa, (coxa / 2, 0, 0)), colour=bright,
+                     decoration=[(knee, bright)]),
                 joint(names[1], hip, upper, (0, 0, -side), stops[1]),
-                link(lower, part_mass, capsule(0.0375, tibia, (tibia / 2, 0, 0), (0, pi / 2, 0))),
+                link(lower, part_mass, capsule(TIBIA_RADIUS, tibia, (tibia / 2, 0, 0)), colour=dark,
+                     decoration=[(foot, dark)]),
                 joint(names[2], upper, lower, (0, -1, 0), stops[2], xyz=(coxa, 0, 0), rpy=(0, KNEE, 0)),
-            ]
-        return Body(
-            urdf=robot("hexapod", parts),
-            motors=tuple(motors),
-            sensors=(Sensor("vertical velocity", f"speed/({config.velocity_scale:g} m/s)",
-                            config.max_speed / config.velocity_scale),),
-            start_height=tibia * sin(KNEE) + 0.0375,
-        )
+            ]  # fmt: skip
+        scale = config.velocity_scale
+        velocity = Sensor("vertical velocity", f"speed/({scale:g} m/s)", config.max_speed / scale)
+        return Body(robot("hexapod", parts), tuple(motors), (velocity,), tibia * sin(KNEE) + TIBIA_RADIUS)
 
     def _further(self) -> list[float]:
         return [self._velocity[2] / self.config.velocity_scale]
+
+    def _assist(self) -> dict[str, Any]:
+        """Turn the trunk back by a torque that grows with the tilt beyond a right angle."""
+        if not self.config.upright_support:
+            return {}
+        x, y, z, w = self._orientation
+        up = 1 - 2 * (x * x + y * y)  # vertical component of the trunk's z-axis
+        if up >= 0:
+            return {"upright_support": False}
+        axis_x, axis_y = 2 * (x * z + y * w), 2 * (y * z - x * w)  # its horizontal components
+        # About (axis_y, -axis_x), the horizontal axis that brings the trunk's z-axis up the short way.
+        sine = hypot(axis_x, axis_y) or 1.0
+        torque = self.config.upright_support * (acos(max(up, -1.0)) - pi / 2) / sine
+        p.applyExternalTorque(
+            self._robot, -1, [torque * axis_y, -torque * axis_x, 0.0], p.WORLD_FRAME,
+            physicsClientId=self._client,
+        )  # fmt: skip
+        return {"upright_support": True}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi
+from typing import ClassVar
 
 from robots.base import Body, Motor, RobotEnv
 from robots.camera import Camera
@@ -28,8 +29,13 @@ class SnakeConfig(RobotConfig):
     limit: float = pi / 4 * 1.6
     """Range of each joint axis [rad]."""
     friction: float = 0.7
+    """Coulomb friction between body and ground [1]."""
     servo_speed: float = 8.0
+    """Servo's target speed is servo_speed/2 times the deviation from the set point [1/s]."""
     substeps: int = 4
+    """Physics steps per control step [1]."""
+
+    MAY_BE_ZERO: ClassVar[frozenset[str]] = RobotConfig.MAY_BE_ZERO | {"power"}
 
 
 class Snake(RobotEnv):
@@ -41,7 +47,7 @@ class Snake(RobotEnv):
         """Segments along x, the head at positive x; each joint bends sideways, then up and down."""
         length, radius, mass = config.segment_length, config.segment_radius, config.segment_mass
         stop = config.hard_stop * config.limit
-        solid = capsule(radius, length, (-length / 2, 0, 0), (0, pi / 2, 0))
+        solid = capsule(radius, length, (-length / 2, 0, 0))
         stripe = box(0.8 * length, 0.3 * radius, 0.1 * radius, (-length / 2, 0, radius))
         parts: list[str] = []
         motors: list[Motor] = []

@@ -16,7 +16,11 @@ ZERO: Vector = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Shape:
-    """A solid in the frame of its link: `geometry` is URDF, `inertia` the moments per kilogramme [m²]."""
+    """A solid in the frame of its link.
+
+    `geometry` is URDF, `inertia` the moments about the link's axes per kilogramme [m²], `xyz` the centre,
+    `rpy` the turn of the geometry's own z-axis.
+    """
 
     geometry: str
     inertia: Vector
@@ -24,10 +28,10 @@ class Shape:
     rpy: Vector = ZERO
 
 
-def box(x: float, y: float, z: float, xyz: Vector = ZERO, rpy: Vector = ZERO) -> Shape:
+def box(x: float, y: float, z: float, xyz: Vector = ZERO) -> Shape:
     """Cuboid with the edge lengths x, y, z."""
     inertia = ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
-    return Shape(f'<box size="{x!r} {y!r} {z!r}"/>', inertia, xyz, rpy)
+    return Shape(f'<box size="{x!r} {y!r} {z!r}"/>', inertia, xyz)
 
 
 def sphere(radius: float, xyz: Vector = ZERO) -> Shape:
@@ -35,18 +39,19 @@ def sphere(radius: float, xyz: Vector = ZERO) -> Shape:
     return Shape(f'<sphere radius="{radius!r}"/>', (0.4 * radius**2,) * 3, xyz)
 
 
-def capsule(radius: float, length: float, xyz: Vector = ZERO, rpy: Vector = ZERO) -> Shape:
-    """Cylinder of the given length along z with two half balls on its ends."""
+def capsule(radius: float, length: float, xyz: Vector = ZERO, along: str = "x") -> Shape:
+    """Cylinder of the given length along one axis of the link with two half balls on its ends."""
     cylinder, caps = pi * radius**2 * length, 4 / 3 * pi * radius**3
     density = 1 / (cylinder + caps)
-    along = density * (cylinder * radius**2 / 2 + caps * 0.4 * radius**2)
+    axial = density * (cylinder * radius**2 / 2 + caps * 0.4 * radius**2)
     # Each half ball's centre of mass is 3/8 radius outside the cylinder's end.
     across = density * (
         cylinder * (radius**2 / 4 + length**2 / 12)
         + caps * (0.4 * radius**2 + length**2 / 4 + 3 / 8 * length * radius)
     )
-    geometry = f'<capsule radius="{radius!r}" length="{length!r}"/>'
-    return Shape(geometry, (across, across, along), xyz, rpy)
+    moments = {"x": (axial, across, across), "y": (across, axial, across), "z": (across, across, axial)}
+    turn = {"x": (0.0, pi / 2, 0.0), "y": (pi / 2, 0.0, 0.0), "z": ZERO}
+    return Shape(f'<capsule radius="{radius!r}" length="{length!r}"/>', moments[along], xyz, turn[along])
 
 
 def _numbers(values: Sequence[float]) -> str:
@@ -89,7 +94,9 @@ def link(
         inertia = (mass * shape.inertia[0], mass * shape.inertia[1], mass * shape.inertia[2])
     ixx, iyy, izz = (repr(float(i)) for i in inertia)
     moments = f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0" ixz="0" iyz="0"/>'
-    parts = [f'<inertial>{origin}<mass value="{float(mass)!r}"/>{moments}</inertial>']
+    # Without a turn: the simulator reports the base in the frame of its inertia.
+    centre = f'<origin xyz="{_numbers(ZERO if shape is None else shape.xyz)}"/>'
+    parts = [f'<inertial>{centre}<mass value="{float(mass)!r}"/>{moments}</inertial>']
     drawn = [(shape, colour)] if shape is not None and visible else []
     for i, (solid, rgb) in enumerate([*drawn, *decoration]):
         at = f'<origin xyz="{_numbers(solid.xyz)}" rpy="{_numbers(solid.rpy)}"/>'
