@@ -15,6 +15,8 @@ from experiments.errors import ExperimentError, nearest
 COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "learn": ("experiments.learn", "Learn", "learn", "let a robot learn and freeze its controller at chosen times"),
     "record": ("experiments.record", "Record", "record", "record how frozen controllers behave"),
+    "video": ("experiments.video", "Video", "video", "film a frozen behaviour"),
+    "show": ("experiments.show", "Show", "show", "print what a file holds"),
     "doctor": ("experiments.doctor", "Doctor", "doctor", "check the installation and say how fast this machine is"),
     "salvage": ("experiments.salvage", "Salvage", "salvage", "save what can be read of a damaged run file"),
 }

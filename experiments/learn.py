@@ -18,7 +18,7 @@ from experiments.config import Settings, build, difference, experiment_defaults,
 from experiments.console import bars, say
 from experiments.errors import ExperimentError, FileError, nearest
 from experiments.loop import Loop, Watch, find_robot, make_body, names
-from experiments.workfile import Track, WorkFile, writing
+from experiments.workfile import Track, WorkFile, tidy, writing
 
 MEASURE_UNITS = {
     **dict.fromkeys(("x", "y", "z"), "m"),
@@ -119,6 +119,7 @@ def learn(config: Learn) -> Path:
             why = f": {run.learning.reason}" if run.learning.reason else ""
             state = f"{run.learning.status} ({run.learning.steps} steps)"
             say(f"{path} is already {state}{why}; nothing to do", config.quiet)
+        tidy(path)
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     with writing(path):

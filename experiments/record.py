@@ -25,7 +25,7 @@ from experiments.console import Report, bars, say
 from experiments.errors import ExperimentError, FileError, nearest
 from experiments.learn import measures
 from experiments.loop import Loop, find_robot, make_body
-from experiments.workfile import WorkFile, read_commit, read_state, writing
+from experiments.workfile import WorkFile, read_commit, read_state, tidy, writing
 
 
 @dataclass(frozen=True)
@@ -187,6 +187,7 @@ def merge(path: Path, tasks: list[Task], quiet: bool = False) -> None:
             say(f"{path} {task.name}: {steps} samples, {verdict['verdict']}" + (f"; {reason}" if reason else ""), quiet)
     for task in tasks:
         task.part.unlink()
+        tidy(task.part)
 
 
 def _stationarity(group: h5py.Group, sensor: int) -> dict[str, Any]:
@@ -243,6 +244,8 @@ def _tidy(path: Path) -> None:
         left = [log.part_path(path, name) for name, item in run.behaviours.items() if item.status != "running"]
     for part in left:
         part.unlink(missing_ok=True)
+        tidy(part)
+    tidy(path)
 
 
 def _refuse_other(task: Task, replace: bool) -> None:

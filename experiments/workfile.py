@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from experiments.errors import FileError
 
 Arrays = dict[str, NDArray[Any]]
-LENGTH = np.dtype("<i8")
+NUMBER = np.dtype("<i8")
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class WorkFile:
     def mark(self, name: str, state: Mapping[str, Any]) -> None:
         """Keep a state for good; it counts once a commit reaches its step."""
         data = self._fitting(pack(state))
-        self._write(self._offsets[name], np.array(len(data), LENGTH).tobytes() + data)
+        self._write(self._offsets[name], np.array([len(data), zlib.crc32(data)], NUMBER).tobytes() + data)
 
     def commit(self, steps: int, state: Mapping[str, Any]) -> None:
         """Make everything up to `steps` valid, together with the state from which the run would go on."""
@@ -185,7 +185,7 @@ class WorkFile:
         slot = 1 - self._slot
         self._write(self._offsets[f"checkpoint/{'AB'[slot]}"], data)
         os.fsync(self._fd)
-        record = np.array([steps, slot, len(data), zlib.crc32(data)], LENGTH)
+        record = np.array([steps, slot, len(data), zlib.crc32(data)], NUMBER)
         self._write(self._offsets["commit"], record.tobytes())
         self.steps, self._slot = steps, slot
 
@@ -206,7 +206,7 @@ class WorkFile:
         self.close()
 
     def _fitting(self, data: bytes) -> bytes:
-        if len(data) + LENGTH.itemsize > self._capacity:
+        if len(data) + 2 * NUMBER.itemsize > self._capacity:
             raise FileError(
                 f"the state of body and controller has grown to {len(data)} bytes, but {self.path} has room for "
                 f"{self._capacity}; let the controller keep a state of bounded size"
@@ -244,10 +244,10 @@ def read_state(path: Path) -> Arrays:
 
 def read_mark(dataset: h5py.Dataset) -> Arrays | None:
     """A state that was kept with `WorkFile.mark`, if it was."""
-    length = int(np.frombuffer(dataset[: LENGTH.itemsize].tobytes(), LENGTH)[0])
-    if length == 0:
-        return None
-    return unpack(dataset[LENGTH.itemsize : LENGTH.itemsize + length].tobytes())
+    head = 2 * NUMBER.itemsize
+    length, checksum = (int(x) for x in np.frombuffer(dataset[:head].tobytes(), NUMBER))
+    data = dataset[head : head + length].tobytes()
+    return unpack(data) if length and zlib.crc32(data) == checksum else None
 
 
 def check_free_space(path: Path, size: int) -> None:
@@ -288,6 +288,13 @@ def writing(path: Path) -> Iterator[None]:
     finally:
         side.unlink(missing_ok=True)
         os.close(fd)
+
+
+def tidy(path: Path) -> None:
+    """Remove the lock's side-car that a killed process left behind, unless somebody holds it."""
+    if path.with_name(path.name + ".lock").exists():
+        with suppress(FileError), writing(path):
+            pass
 
 
 def _reserve(file: h5py.File, name: str, shape: tuple[int, ...], dtype: str) -> h5py.Dataset:

@@ -27,6 +27,7 @@ LEARN: dict[str, Any] = {
     "checkpoint": 40,
     "quiet": True,
 }
+SHORT = LEARN | {"minutes": 0.05, "freeze": (0.0, 0.03)}
 RECORD: dict[str, Any] = {"samples": 300, "transient": 70, "checkpoint": 40, "quiet": True}
 
 
@@ -96,8 +97,9 @@ def test_learning_killed_20_times_ends_as_if_never_killed(whole, tmp_path: Path)
         round_ += 1
         alive = True
         while alive:
-            # Up to half a run: most runs die several times, some only while the file is finished.
-            alive = kill_later(in_child(lambda path=path: learn(Learn(out=path, **LEARN))), rng.uniform(0, duration / 2))
+            # Up to two thirds of a run: most runs die several times, some only while the file is finished.
+            pid = in_child(lambda path=path: learn(Learn(out=path, **LEARN)))
+            alive = kill_later(pid, rng.uniform(0, 0.7 * duration))
             kills += alive
             if path.exists():
                 with open_run(path) as run:
@@ -112,6 +114,11 @@ def test_learning_killed_20_times_ends_as_if_never_killed(whole, tmp_path: Path)
 def test_recording_killed_20_times_ends_as_if_never_killed(whole, tmp_path: Path) -> None:
     learned, _, _, expected = whole
     rng = random.Random(2)
+    timing = tmp_path / "timing.h5"
+    timing.write_bytes(learned.read_bytes())
+    start = time.monotonic()
+    record(Record(runs=(timing,), jobs=1, **RECORD))
+    duration = time.monotonic() - start
     kills, round_ = 0, 0
     while kills < 20:
         path = tmp_path / f"{round_}.h5"
@@ -120,7 +127,7 @@ def test_recording_killed_20_times_ends_as_if_never_killed(whole, tmp_path: Path
         alive, rows = True, 0
         while alive:
             work = lambda path=path: record(Record(runs=(path,), jobs=1, **RECORD))  # noqa: E731
-            alive = kill_later(in_child(work), rng.uniform(0, 0.4))
+            alive = kill_later(in_child(work), rng.uniform(0, 0.7 * duration))
             kills += alive
             with open_run(path) as run:
                 now = sum(len(behaviour.sensors) for behaviour in run.behaviours.values())
@@ -133,9 +140,10 @@ def test_recording_killed_20_times_ends_as_if_never_killed(whole, tmp_path: Path
 
 
 @pytest.mark.parametrize("torn", [False, True], ids=["after a write", "in the middle of a write"])
-def test_death_at_every_write_of_a_run(whole, tmp_path: Path, torn: bool) -> None:
+def test_death_at_every_write_of_a_run(tmp_path: Path, torn: bool) -> None:
     """Die at the n-th write, for all n: no order of events is left to luck."""
-    _, expected, _, _ = whole
+    learn(Learn(out=tmp_path / "whole.h5", **SHORT))
+    expected = digest(tmp_path / "whole.h5")
     original = workfile.os.pwrite
     n, finished = 0, False
     while not finished:
@@ -155,18 +163,18 @@ def test_death_at_every_write_of_a_run(whole, tmp_path: Path, torn: bool) -> Non
                 return original(fd, data, offset)
 
             workfile.os.pwrite = pwrite
-            learn(Learn(out=path, **LEARN))
+            learn(Learn(out=path, **SHORT))
 
         _, status = os.waitpid(in_child(work), 0)
         finished = status == 0
         if path.exists():
             with open_run(path):
                 pass
-        learn(Learn(out=path, **LEARN))
+        learn(Learn(out=path, **SHORT))
         assert digest(path) == expected
         path.unlink()
-        n += 7 if n > 30 else 1
-    assert n > 60
+        n += 1
+    assert n > 20
 
 
 def test_killed_parent_leaves_no_worker_behind(whole, tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""Say what a file holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import h5py
+import tyro
+from rich.table import Table
+
+from experiments.console import console
+from experiments.log import FORMAT, Recording, Run, open_hdf5, open_run
+
+
+@dataclass(frozen=True)
+class Show:
+    """Print what a run file (or any HDF5 file) holds."""
+
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    """File to look into; it may still be growing."""
+
+
+def show(config: Show) -> None:
+    """Print the contents of a run file, finished or not, or the tree of any other HDF5 file."""
+    with open_hdf5(config.file) as file:
+        is_run = file.attrs.get("format") == FORMAT and "robot" in file.attrs
+        if not is_run:
+            print(f"{config.file}: an HDF5 file, not a run")
+            file.visititems(_print_dataset)
+            return
+    with open_run(config.file) as run:
+        _print_run(run)
+
+
+def _print_dataset(name: str, item: object) -> None:
+    if isinstance(item, h5py.Dataset):
+        print(f"  /{name}  {item.shape} {item.dtype}")
+
+
+def _print_run(run: Run) -> None:
+    out = console()
+    out.print(f"{run.path}: {run.robot} under {run.controller}, seed {run.seed}", style="bold")
+    sensors = run.learning.sensors
+    out.print(f"{len(sensors.names)} sensors, {len(run.learning.actions.names)} motors at {run.learning.attrs['rate_hz']:g} Hz")
+    table = Table("phase", "samples", "wanted", "transient", "state", box=None, header_style="bold")
+    table.add_row(*_row("learning", run.learning))
+    for name in run.frozen:
+        if name in run.behaviours:
+            table.add_row(*_row(name, run.behaviours[name]))
+        else:
+            table.add_row(name, "-", "-", "-", "frozen, not recorded")
+    out.print(table)
+    for name, result in run.results.items():
+        out.print(f"{name}: {result.get('summary', 'quantified')}")
+    libraries = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    out.print(f"made with {libraries}", style="dim")
+
+
+def _row(name: str, recording: Recording) -> tuple[str, str, str, str, str]:
+    state = recording.status + (f": {recording.reason}" if recording.reason else "")
+    return name, str(recording.steps), str(recording.wanted), str(recording.attrs.get("transient", 0)), state
