@@ -65,8 +65,8 @@ class Controller:
     """Act with a = tanh(C s + h); a rule that moves C and h is a subclass with its own `update`.
 
     A subclass names its settings in `Config`, makes its arrays in `__init__`, lists in `memory` the
-    attributes that its future depends on, and moves C and h in place in `update(s)`. Checks, freezing,
-    storing and inspecting come from here.
+    attributes that its future depends on, causes before effects, and moves C and h in place in
+    `update(s)`. Checks, freezing, storing and inspecting come from here.
 
     Parameters
     ----------
@@ -252,8 +252,10 @@ class Controller:
         if not _all_finite(s):
             self._refuse_sensors(s, f"learning step {self.t}")
         self.update(s)
-        if not (_all_finite(self.C) and _all_finite(self.h)):
-            self._refuse_weights(f"learning step {self.t}")
+        for name in self.memory:
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray) and not _all_finite(value):
+                self._refuse_weights(f"learning step {self.t}")
         self.t += 1
 
     def _refuse_sensors(self, s: Array, when: str) -> None:

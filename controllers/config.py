@@ -27,7 +27,7 @@ class Range:
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
-        return f"[{self.low:g}, {self.high:g}]"
+        return f"[{self.low:g}, {self.high:g}]".replace("e+0", "e").replace("e-0", "e-")
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numba import njit
 
-from controllers.base import Array
+from controllers.base import Array, act
 from controllers.config import ControllerError, Range, RuleConfig
-from controllers.history import HistoryController
+from controllers.history import HistoryController, push
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class DEPConfig(RuleConfig):
 
     rate: Annotated[float, Range(0.0, 1.0)] = 2.5e-5
     """1 / tau_C, the share of the correlations that is renewed per step, in [0, 1]."""
-    kappa: Annotated[float, Range(0.0, 1e4)] = 1.6
-    """Norm to which the correlations are scaled, in [0, 1e4]: the strength of the feedback."""
+    kappa: Annotated[float, Range(0.0, 1000.0)] = 1.6
+    """Norm to which the correlations are scaled, in [0, 1000]: the strength of the feedback."""
     d: Annotated[int, Range(1, 1000)] = 4
     """Delay in steps between the velocities that are correlated, in [1, 1000]."""
     norm: Literal["global", "row"] = "global"
@@ -37,31 +37,27 @@ class DEPConfig(RuleConfig):
 
 @njit(cache=True)
 def _dep(
-    C: Array, h: Array, K: Array, M: Array, history: Array,
+    C: Array, h: Array, K: Array, M: Array, history: Array, a: Array, da: Array,
     rate: float, kappa: float, regularisation: float, eps_h: float, decay_h: float, eps_M: float,
     per_row: bool,
 ) -> None:  # fmt: skip
-    """Move K, M and h in place by one step and write the normalised C; history[k] is s_{t-k}."""
+    """Move K, M and h in place by one step and write the normalised C.
+
+    history[k] is s_{t-k}, a the newest action, and da the change of action that caused the newest velocity.
+    """
     o, n = C.shape
-    d = len(history) - 3
+    d = len(history) - 2
     whole = 0.0
     rows = np.zeros(o)
     for i in range(o):
-        z = h[i]
-        z_1 = h[i]
-        z_2 = h[i]
         response = 0.0
         for j in range(n):
-            z += C[i, j] * history[0, j]
-            z_1 += C[i, j] * history[1, j]
-            z_2 += C[i, j] * history[2, j]
             response += M[i, j] * (history[0, j] - history[1, j])
-        surprise = np.tanh(z_1) - np.tanh(z_2) - response
-        h[i] -= eps_h * np.tanh(z) + decay_h * h[i]
         for j in range(n):
-            M[i, j] += eps_M * surprise * (history[0, j] - history[1, j])
+            M[i, j] += eps_M * (da[i] - response) * (history[0, j] - history[1, j])
             K[i, j] += rate * (response * (history[d, j] - history[d + 1, j]) - K[i, j])
             rows[i] += K[i, j] ** 2
+        h[i] -= eps_h * a[i] + decay_h * h[i]
         whole += rows[i]
     for i in range(o):
         norm = np.sqrt(rows[i] if per_row else whole) + regularisation
@@ -79,7 +75,7 @@ class DEP(HistoryController):
         dK  = rate ( M v_t v_{t-d}^T - K )               rate = 1 / tau_C, K_0 = 0
         C   = kappa K / (norm(K) + regularisation)       norm of the whole matrix or of each row
         dh  = - eps_h a_t - decay_h h
-        dM  = eps_M ( a_{t-1} - a_{t-2} - M v_t ) v_t^T  a with the current C, h
+        dM  = eps_M ( a_{t-1} - a_{t-2} - M v_t ) v_t^T
 
     K starts at zero, so the body must move, or its sensors be noisy, before anything happens. `C` is the
     normalised matrix that acts, and is what `freeze` keeps.
@@ -96,10 +92,12 @@ class DEP(HistoryController):
     ----------
     K, M : ndarray, shape (n_motors, n_sensors)
         Running correlations and inverse model.
+    actions : ndarray, shape (2, n_motors)
+        The last two actions, newest first.
     """
 
     Config: ClassVar[type[RuleConfig]] = DEPConfig
-    memory: ClassVar[tuple[str, ...]] = (*HistoryController.memory, "K", "M")
+    memory: ClassVar[tuple[str, ...]] = ("K", "M", "actions", *HistoryController.memory)
     config: DEPConfig
 
     def __init__(
@@ -118,14 +116,24 @@ class DEP(HistoryController):
             )
         self.K: Array = np.zeros((self.n_motors, self.n_sensors))
         self.M: Array = np.eye(self.n_motors, self.n_sensors)
+        self.actions: Array = np.zeros((2, self.n_motors))
         rates = (config.rate, config.kappa, config.regularisation, config.eps_h, config.decay_h, config.eps_M)
         self._rates: tuple[Any, ...] = *map(float, rates), config.norm == "row"
 
     def span(self) -> int:
-        """Give d + 3: what the velocities need and, at d = 1 too, the two actions that M compares."""
-        return int(self.config.d) + 3
+        """Give d + 2: two sensor values for each of the two velocities, d steps apart."""
+        return int(self.config.d) + 2
 
     def update(self, s: Array) -> None:
-        """Move K, M and h by one step of the rule, once d + 3 sensor values are known."""
+        """Move K, M and h by one step of the rule, once d + 2 sensor values are known."""
+        a = np.empty(self.n_motors)
+        act(self.C, self.h, s, a)
         if self.remember(s):
-            _dep(self.C, self.h, self.K, self.M, self.history, *self._rates)
+            da = self.actions[0] - self.actions[1]
+            _dep(self.C, self.h, self.K, self.M, self.history, a, da, *self._rates)
+        push(self.actions, a)
+
+    def restart(self) -> None:
+        """Forget past sensor values and actions, not what was learned."""
+        super().restart()
+        self.actions[...] = 0.0

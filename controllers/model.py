@@ -89,7 +89,7 @@ class ModelController(HistoryController):
         The action on the newest sensor values.
     """
 
-    memory: ClassVar[tuple[str, ...]] = (*HistoryController.memory, "A", "S", "b", "xis", "a")
+    memory: ClassVar[tuple[str, ...]] = ("A", "S", "b", "xis", "a", *HistoryController.memory)
     config: ModelConfig
 
     def __init__(

@@ -110,7 +110,7 @@ class TiPI(ModelController):
     """
 
     Config: ClassVar[type[RuleConfig]] = TiPIConfig
-    memory: ClassVar[tuple[str, ...]] = (*ModelController.memory, "Sigma")
+    memory: ClassVar[tuple[str, ...]] = ("Sigma", *ModelController.memory)
     config: TiPIConfig
 
     def __init__(

@@ -26,8 +26,8 @@ class ULRConfig(RuleConfig):
     """Delay in steps over which changes are chained, in [1, 1000]."""
     decay: Annotated[float, Range(0.0, 1.0)] = 5e-5
     """lambda, the share of C that is forgotten per step, in [0, 1]."""
-    c: Annotated[float, Range(1e-9, 1e3)] = 0.1
-    """Added to the norm of the sensor velocity when the response is normalised, in [1e-9, 1e3]."""
+    c: Annotated[float, Range(1e-9, 1000.0)] = 0.1
+    """Added to the norm of the sensor velocity when the response is normalised, in [1e-9, 1000]."""
     C_0: Annotated[float, Range(-10.0, 10.0)] = 0.6
     """Initial weight from each joint's sensor to its own motor, in [-10, 10]."""
     rotation: Annotated[float, Range(-10.0, 10.0)] = 0.0

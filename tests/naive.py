@@ -155,8 +155,7 @@ def decompose(eps, C, *, s_min, det_thresh, L, p, remove_negative, derivative=5,
         )
     return result, fits
 
-# --- controllers: the rules over a given sequence of sensor values s[0], s[1], ..., as in docs/controllers.md.
-# Each gives C and h after every step. Nothing is kept between steps but what the equations name.
+# --- controllers: each rule over given sensor values s[0], s[1], ...; C and h after every step ---
 
 
 def _times(M, x):
@@ -204,22 +203,21 @@ def ulr(s, n_motors, eps, alpha, d, decay, c, C_0, clip, eps_h):
 
 
 def dep(s, n_motors, rate, kappa, d, norm, regularisation, eps_h, decay_h, eps_M):
-    """DEP: tau_C dK = M v_t v_{t-d}^T - K, C = kappa K / (norm(K) + regularisation), dh = -eps_h a - decay_h h."""
+    """DEP: tau_C dK = M v_t v_{t-d}^T - K, C = kappa K / norm(K), dh = -eps_h a - decay_h h."""
     n = len(s[0])
     K, M = _identity(n_motors, n, 0.0), _identity(n_motors, n)
     C, h = _identity(n_motors, n, 0.0), [0.0] * n_motors
-    Cs, hs = [], []
+    a, Cs, hs = {}, [], []
     for t in range(len(s)):
-        if t - d - 2 >= 0:
+        a[t] = _action(C, h, s[t])
+        if t - d - 1 >= 0:
             v = [s[t][j] - s[t - 1][j] for j in range(n)]
             v_d = [s[t - d][j] - s[t - d - 1][j] for j in range(n)]
             Mv = _times(M, v)
-            a, a_1, a_2 = (_action(C, h, s[t - k]) for k in range(3))
             K = [[K[i][j] + rate * (Mv[i] * v_d[j] - K[i][j]) for j in range(n)] for i in range(n_motors)]
-            M = [
-                [M[i][j] + eps_M * (a_1[i] - a_2[i] - Mv[i]) * v[j] for j in range(n)] for i in range(n_motors)
-            ]
-            h = [h[i] - eps_h * a[i] - decay_h * h[i] for i in range(n_motors)]
+            wrong = [a[t - 1][i] - a[t - 2][i] - Mv[i] for i in range(n_motors)]
+            M = [[M[i][j] + eps_M * wrong[i] * v[j] for j in range(n)] for i in range(n_motors)]
+            h = [h[i] - eps_h * a[t][i] - decay_h * h[i] for i in range(n_motors)]
             row = [math.sqrt(sum(x * x for x in K[i])) for i in range(n_motors)]
             whole = math.sqrt(sum(x * x for x in row))
             for i in range(n_motors):
@@ -310,7 +308,7 @@ def tipi(
 def homeokinesis(
     s, n_motors, eps_C, eps_A, alpha, C_0, extended, g_floor, clip_C, clip_h, pull_C, pull_A, log_error, ridge
 ):
-    """Homeokinesis: v = L^+ xi, chi = (L^+)^T v, mu = diag(g') A^T chi, dC = eps_C w (mu v^T - (gamma * a) s^T)."""
+    """Homeokinesis: v = L^+ xi, chi = (L^+)^T v, mu = g' A^T chi, dC = eps_C w (mu v^T - gamma a s^T)."""
     n, o = len(s[0]), n_motors
     model = _ForwardModel(n, o, eps_A, extended, pull_A)
     start = _identity(o, n, C_0)
