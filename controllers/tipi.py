@@ -18,7 +18,7 @@ from controllers.model import ModelConfig, ModelController
 class TiPIConfig(ModelConfig):
     """Settings of TiPI maximisation."""
 
-    tau: Annotated[int, Range(2, 1000)] = 2
+    tau: Annotated[int, Range(2, 1000)] = 5
     """Window in steps over which noise is propagated through the loop, in [2, 1000]."""
     clip_ds: Annotated[float, Range(1e-9, 1e6)] = 0.1
     """Largest component of the propagated noise ds, in [1e-9, 1e6]."""
