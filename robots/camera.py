@@ -50,7 +50,7 @@ def ground_shape(client: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Camera:
-    """Where the onlooker stands: distance and height looked at [m], yaw and pitch [degrees]; size [pixels]."""
+    """Where the onlooker stands: distance, height looked at [m]; yaw, pitch [degrees]; size [pixels]."""
 
     distance: float = 2.0
     yaw: float = 40.0

@@ -19,7 +19,8 @@ KNEE = 1.5
 SPREAD = pi / 12
 """How far the hind legs point backwards and the front legs forwards [rad]."""
 COXA_RADIUS, TIBIA_RADIUS = 0.04, 0.0375
-WHITE, REDS, BLUES = (0.95, 0.9, 0.8), ((0.85, 0.4, 0.3), (0.6, 0.2, 0.2)), ((0.35, 0.6, 0.8), (0.2, 0.4, 0.6))
+WHITE = (0.95, 0.9, 0.8)
+REDS, BLUES = ((0.85, 0.4, 0.3), (0.6, 0.2, 0.2)), ((0.35, 0.6, 0.8), (0.2, 0.4, 0.6))
 HIP_MASS = 1e-3
 """Mass of the cross piece between the two axes of a shoulder [kg]."""
 

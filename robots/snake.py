@@ -32,15 +32,37 @@ class SnakeConfig(RobotConfig):
     """Coulomb friction between body and ground [1]."""
     servo_speed: float = 8.0
     """Servo's target speed is servo_speed/2 times the deviation from the set point [1/s]."""
-    substeps: int = 4
-    """Physics steps per control step [1]."""
 
     MAY_BE_ZERO: ClassVar[frozenset[str]] = RobotConfig.MAY_BE_ZERO | {"power"}
 
 
 class Snake(RobotEnv):
+    """A chain of eight identical capsules of .5 m, 1.74 kg in all, bent by 14 servos.
+
+    Each of the seven joints has two crossed axes: neighbours can be inclined to each other but not twisted,
+    so to roll the snake has to bend all its joints in turn. Segments do not collide with one another.
+    Joints are counted from the head, segment 1.
+
+    Actions (14), in units of the limit 1.26 rad, each in [-1, 1], power 2 N m; for joint k = 1..7:
+
+    ======  ==============================  ===========================
+    index   motor                           positive is
+    ======  ==============================  ===========================
+    2k - 2  joint k sideways                rear part to the left bend
+    2k - 1  joint k up/down                 rear part up
+    ======  ==============================  ===========================
+
+    Observations (14), with coloured noise of amplitude .02: the joint angles in the same order, in units
+    of the limit, bound 2.6 + noise. Index 6 is the first axis of the middle joint.
+
+    Servos much faster than the default (servo_speed of 20) need more than two substeps: joint speeds of
+    30 rad/s are too fast for physics steps of .01 s, and the simulation blows up, which ends the episode.
+    Reward and episode: see `RobotEnv`.
+    """
+
     Config = SnakeConfig
-    camera = Camera(distance=4.5)
+    config: SnakeConfig
+    camera = Camera(distance=4.0, pitch=-30.0)
 
     @classmethod
     def body(cls, config: SnakeConfig) -> Body:
