@@ -79,16 +79,22 @@ class Rows:
             if not -self._rows <= first < self._rows:
                 raise IndexError(f"row {first} of {self._rows}")
             first %= self._rows
-        result = self._dataset[(first, *rest)]
+        result = self._read((first, *rest))
         return result[::-1] if isinstance(first, np.ndarray) else result
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.asarray(self._dataset[: self._rows], dtype)
+        return np.asarray(self._read(slice(self._rows)), dtype)
 
     def blocks(self, size: int = 64 * CHUNK) -> Iterator[NDArray[Any]]:
         """The rows in pieces, for work in constant memory."""
         for start in range(0, self._rows, size):
-            yield self._dataset[start : min(start + size, self._rows)]
+            yield self._read(slice(start, min(start + size, self._rows)))
+
+    def _read(self, key: Any) -> NDArray[Any]:
+        try:
+            return self._dataset[key]  # type: ignore[no-any-return]
+        except OSError as error:
+            raise damaged(Path(self._dataset.file.filename), error) from error
 
 
 @dataclass(frozen=True)
@@ -195,7 +201,7 @@ def open_run(path: str | Path) -> Run:
             learning=_recording(file, "learning"),
             _files=[file],
         )
-        run.frozen = _marks(file, run.learning.steps)
+        run.frozen = marks(file, run.learning.steps)
         for name, item in file.get("frozen", {}).items():
             if isinstance(item, h5py.Group):
                 run.frozen[name] = _frozen_from_group(item)
@@ -276,8 +282,8 @@ def finish_learning(path: Path, status: str, reason: str) -> None:
                 if key != "layout":
                     file.attrs[key] = value
             copy_recording(work, file, "learning", steps, status, reason)
-            for name, state in _marks(work, steps).items():
-                _write_frozen(file.require_group(f"frozen/{name}"), state)
+            for name, state in marks(work, steps).items():
+                write_frozen(file.require_group(f"frozen/{name}"), state)
         _replace(temporary, path)
     except OSError as error:
         raise FileError(
@@ -346,7 +352,7 @@ def with_prefix(flat: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
     return {key.removeprefix(prefix): value for key, value in flat.items() if key.startswith(prefix)}
 
 
-def _marks(work: h5py.File, steps: int) -> dict[str, FrozenState]:
+def marks(work: h5py.File, steps: int) -> dict[str, FrozenState]:
     """The frozen states of a work file that its commit has reached."""
     if "layout" not in work.attrs:
         return {}
@@ -358,7 +364,8 @@ def _marks(work: h5py.File, steps: int) -> dict[str, FrozenState]:
     return found
 
 
-def _write_frozen(group: h5py.Group, state: FrozenState) -> None:
+def write_frozen(group: h5py.Group, state: FrozenState) -> None:
+    """Store a frozen state as arrays of their own."""
     group.attrs["minutes"] = state.minutes
     group.attrs["step"] = state.step
     group.attrs["kind"] = state.kind

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Annotated
 
 import h5py
+import numpy as np
 import tyro
 
 from experiments.errors import FileError
+from experiments.log import marks, write_frozen
 
 HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError)
 
@@ -38,24 +40,26 @@ def salvage(config: Salvage) -> dict[str, int]:
     if out.exists():
         raise FileError(f"{out} exists already; give the name of a new file")
     saved: dict[str, int] = {}
+    size = path.stat().st_size
     with _mended(path) as source:
         if source is None:
             raise FileError(f"{path} is damaged beyond repair: its index is lost, nothing can be saved")
         temporary = out.with_name(out.name + ".tmp")
         with h5py.File(temporary, "w") as target:
             _copy_attributes(source, target)
+            for name, group in _groups(source):
+                _copy_attributes(group, target.require_group(name))
             for name, dataset in _datasets(source):
-                rows = _readable_rows(dataset)
+                rows = _readable_rows(dataset, size)
                 if rows or dataset.shape == ():
                     _copy_rows(dataset, target, name, rows)
                     saved[name] = rows
-            for name, group in _groups(source):
-                _copy_attributes(group, target.require_group(name))
+            for name, state in marks(source, _steps(source)).items():
+                write_frozen(target.require_group(f"frozen/{name}"), state)
             for name in _recordings(target):
                 group = target[name]
                 kept = min((len(d) * int(d.attrs.get("every", 1)) for d in group.values()), default=0)
-                steps = min(int(group.attrs.get("steps", kept)), kept)
-                group.attrs["steps"] = steps
+                group.attrs["steps"] = min(int(group.attrs.get("steps", kept)), kept)
                 group.attrs["status"] = "salvaged"
                 group.attrs["reason"] = f"saved from the damaged file {path.name}"
             if "layout" in target.attrs:
@@ -70,12 +74,13 @@ def salvage(config: Salvage) -> dict[str, int]:
 
 def survey(path: Path) -> dict[str, int]:
     """Rows of sensors that can still be read from a damaged file, by recording."""
+    size = path.stat().st_size
     with _mended(path) as file:
         if file is None:
             return {}
         found = {}
         for name, dataset in _datasets(file):
-            if name.endswith("/sensors") and not name.startswith("frozen/") and (rows := _readable_rows(dataset)):
+            if name.endswith("/sensors") and not name.startswith("frozen/") and (rows := _readable_rows(dataset, size)):
                 found[name.removesuffix("/sensors")] = rows
         return found
 
@@ -124,9 +129,10 @@ def _walk(group: h5py.Group, prefix: str = "") -> Iterator[tuple[str, h5py.Group
 
 
 def _datasets(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
-    work = {"commit", "checkpoint/A", "checkpoint/B"}
+    """All datasets with data of the experiment, not the bookkeeping of a work file."""
     for name, item in _walk(file):
-        if isinstance(item, h5py.Dataset) and name not in work:
+        bookkeeping = name == "commit" or name.startswith("checkpoint/") or (name.startswith("frozen/") and name.count("/") == 1)
+        if isinstance(item, h5py.Dataset) and not bookkeeping:
             yield name, item
 
 
@@ -140,34 +146,46 @@ def _recordings(file: h5py.File) -> list[str]:
     return [name for name, item in _walk(file) if isinstance(item, h5py.Group) and "wanted" in item.attrs]
 
 
-def _readable_rows(dataset: h5py.Dataset) -> int:
-    """Leading rows whose chunks can be read and agree with their checksums."""
+def _steps(file: h5py.File) -> int:
+    """Committed steps of a work file; 0 for a finished file."""
+    try:
+        return int(file["commit"][0]) if "commit" in file else 0
+    except HDF5_ERRORS:
+        return 0
+
+
+def _readable_rows(dataset: h5py.Dataset, size: int) -> int:
+    """Leading rows that lie before the end of the damaged file and agree with their checksums."""
+    good = 0
     try:
         if dataset.shape == ():
             dataset[()]
-            return 0
-        if dataset.chunks is None:
-            dataset[:1]
-            return _committed(dataset)
-        step, good = dataset.chunks[0], 0
-        while good < dataset.shape[0]:
-            dataset[good : good + step]
-            # A chunk that was never reached by the index would silently read as zeros.
-            if dataset.id.get_chunk_info_by_coord((good, *[0] * (dataset.ndim - 1))).byte_offset is None:
-                return good
-            good = min(good + step, dataset.shape[0])
-        return good
+        elif dataset.chunks is None:
+            good = _contiguous_rows(dataset, size)
+        else:
+            step = dataset.chunks[0]
+            while good < dataset.shape[0]:
+                # A chunk that the index does not know reads as zeros; one beyond the end is not data either.
+                chunk = dataset.id.get_chunk_info_by_coord((good, *[0] * (dataset.ndim - 1)))
+                if chunk.byte_offset is None or chunk.byte_offset + chunk.size > size:
+                    break
+                dataset[good : good + step]
+                good = min(good + step, dataset.shape[0])
     except HDF5_ERRORS:
-        return good if dataset.chunks else 0
+        pass
+    return good
 
 
-def _committed(dataset: h5py.Dataset) -> int:
-    """Valid rows of a contiguous dataset that lie before the end of the data on the disk."""
-    file = dataset.file
-    rows = int(dataset.shape[0])
-    if "commit" in file and "every" in dataset.attrs:
-        transient = int(dataset.parent.attrs.get("transient", 0))
-        rows = min(rows, -(-max(0, int(file["commit"][0]) - transient) // int(dataset.attrs["every"])))
+def _contiguous_rows(dataset: h5py.Dataset, size: int) -> int:
+    """Valid rows of a dataset whose rows follow one another in the file."""
+    rows, offset = int(dataset.shape[0]), dataset.id.get_offset()
+    if offset is None:
+        return 0
+    width = dataset.dtype.itemsize * int(np.prod(dataset.shape[1:], dtype=int))
+    rows = min(rows, max(0, size - offset) // max(1, width))
+    if "every" in dataset.attrs and "commit" in dataset.file:
+        steps = _steps(dataset.file) - int(dataset.parent.attrs.get("transient", 0))
+        rows = min(rows, -(-max(0, steps) // int(dataset.attrs["every"])))
     return rows
 
 
@@ -175,7 +193,7 @@ def _copy_rows(source: h5py.Dataset, target: h5py.File, name: str, rows: int) ->
     if source.shape == ():
         target[name] = source[()]
         return
-    copy = target.create_dataset(name, (rows, *source.shape[1:]), source.dtype, chunks=source.chunks)
+    copy = target.create_dataset(name, (rows, *source.shape[1:]), source.dtype, maxshape=source.maxshape, chunks=source.chunks)
     step = source.chunks[0] if source.chunks else max(1, rows)
     for start in range(0, rows, step):
         copy[start : start + step] = source[start : min(start + step, rows)]
