@@ -336,10 +336,17 @@ class Frozen(Controller):
 
     @classmethod
     def from_state(cls, state: Mapping[str, ArrayLike]) -> Self:
-        """Make the controller from C and h, which may come from the state of any rule."""
-        if missing := [name for name in cls.memory if name not in state]:
+        """Make the controller from a stored C and h.
+
+        Raises
+        ------
+        ControllerError
+            When the state is not that of a frozen controller.
+        """
+        if set(state) != set(cls.memory):
             raise ControllerError(
-                f"this state lacks {', '.join(missing)}; was it stored by a controller's state()?"
+                f"this state holds {', '.join(state)}, but a frozen controller has C and h alone; restore it "
+                "with the class that stored it, then freeze()."
             )
         return cls(state["C"], state["h"])
 

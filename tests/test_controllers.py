@@ -122,10 +122,14 @@ def test_frozen_weights_are_read_only_copies():
         frozen.h[0] = 2.0
 
 
-def test_frozen_from_the_state_of_any_rule():
+def test_frozen_takes_its_own_state_alone():
+    """The C and h of an open loop are zero: as frozen weights they would make a robot that does nothing."""
     ulr = make("ulr", 3, 2)
-    assert np.array_equal(Frozen.from_state(ulr.state()).C, ulr.C)
-    assert Frozen.from_state(ulr.freeze().state()).freeze().n_sensors == 3
+    restored = Frozen.from_state(ulr.freeze().state())
+    assert np.array_equal(restored.C, ulr.C) and restored.freeze() is restored
+    for name in ("ulr", "sine"):
+        with pytest.raises(ControllerError, match=r"C and h alone.*then freeze\(\)"):
+            Frozen.from_state(make(name, 3, 2).state())
 
 
 @pytest.mark.parametrize(

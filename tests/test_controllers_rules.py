@@ -91,6 +91,21 @@ def test_ulr_one_step_by_hand():
     assert ulr.h[0] == pytest.approx(-0.1 * gamma * a, rel=1e-14)
 
 
+def test_ulr_keeps_the_symmetries_of_the_body():
+    """Joints in another order and with another sense of rotation learn the same, in that order and sense."""
+    rng = np.random.default_rng(6)
+    order, sense = rng.permutation(6), rng.choice([-1.0, 1.0], 6)
+    T = np.eye(6)[order] * sense  # a = T b for the actions of the two bodies, likewise for the joint sensors
+    T_s = np.eye(7)
+    T_s[:6, :6] = T  # the seventh sensor has no motor
+    one, other = (make("ulr", 7, 6, {"eps": 0.05}) for _ in range(2))
+    for s in sensors(1000, 7):
+        # another order of summation in |v| and C v: 1e-16 a step
+        np.testing.assert_allclose(other.step(T_s @ s), T @ one.step(s), atol=1e-11)
+    np.testing.assert_allclose(other.C, T @ one.C @ T_s.T, atol=1e-11)
+    assert np.abs(one.C - 0.6 * np.eye(6, 7)).max() > 0.1
+
+
 def test_ulr_clips_each_element_but_not_the_decay():
     ulr = make("ulr", 2, 2, {"d": 1, "eps": 10.0, "decay": 0.1, "clip": 0.02})
     for s in sensors(3, 2):
