@@ -19,9 +19,8 @@ from robots.config import RobotConfig
 
 Floats = NDArray[np.float64]
 
-# The world is shifted back as soon as the base is this far from the origin [m]; whole periods of the
-# ground's pattern, so that pictures do not jump.
-HORIZON = 4 * GROUND_PERIOD
+HORIZON = GROUND_PERIOD
+"""Distance from the origin at which the robot is put back by whole periods of the ground's pattern [m]."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +51,18 @@ class Body:
     start_height: float = 0.0
 
 
-def servo_force(deviation: Floats, limit: Floats, power: Floats, damping: float) -> Floats:
+def servo_force(deviation: Floats, power: Floats, damping: float) -> Floats:
     """Torque limit of position servos: none at the set point, full power far from it.
 
-        force = power * tanh(|deviation| / limit + damping)
+        force = power * tanh(|deviation| + damping)
 
-    Together with the target velocity servo_speed / 2 * deviation this is the servo law: within the limit
-    the motor does what it takes to reach the target velocity. With damping 0 a servo at its set point is
-    limp, so that small perturbations of the body stay visible in the joint angles.
+    with the deviation from the set point in units of the joint's limit. Together with the target velocity
+    servo_speed / 2 * deviation this is the servo law: within the torque limit the motor does what it takes
+    to reach the target velocity. With damping 0 a servo at its set point is limp, so that small
+    perturbations of the body stay visible in the joint angles.
     """
-    return power * np.tanh(np.abs(deviation) / limit + damping)
+    force: Floats = power * np.tanh(np.abs(deviation) + damping)
+    return force
 
 
 class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
@@ -108,6 +109,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         n, r = len(body.motors), config.noise_rate
         self._limit = np.array([m.limit for m in body.motors])
         self._power = np.array([m.power for m in body.motors])
+        self._scale = np.concatenate((self._limit, np.ones(len(body.sensors))))
         # Twice the hard stop: a joint beyond that is torn, not just pressed into its stop.
         self._bound = np.array([2 * config.hard_stop] * n + [s.bound for s in body.sensors])
         self._high = (self._bound + config.noise / np.sqrt(r)).astype(np.float32)
@@ -128,9 +130,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Read the sensors beyond the joints, in the order of `Body.sensors`, without noise."""
         return []
 
-    def _assist(self) -> dict[str, Any]:
-        """Act on the body from outside before a physics step; what is returned goes into `info`."""
-        return {}
+    def _assist(self, info: dict[str, Any]) -> None:
+        """Act on the body from outside before each physics step, and say so in `info`."""
 
     # Gymnasium's verbs.
 
@@ -157,11 +158,11 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         target = np.asarray(action, dtype=np.float32)
         if target.shape != self._limit.shape:
             raise ValueError(f"action has shape {target.shape}: it must be {self._limit.shape}")
-        if not (np.abs(target) <= 1).all():
-            worst = target[np.argmax(np.where(np.isnan(target), np.inf, np.abs(target)))]
+        if not np.abs(target).max() <= 1:  # NaN fails this too
+            worst = target[np.argmax(np.nan_to_num(np.abs(target), nan=np.inf))]
             raise ValueError(f"action contains {worst}: all values must lie in [-1, 1]; clip them beforehand")
 
-        info = self._advance(target * self._limit)
+        info = self._advance(target.astype(float))
         self._recentre()
         reason = self._blow_up()
         if reason:
@@ -169,7 +170,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             info["reason"] = reason
         observation = self._observe()
         if self.render_mode == "human":
-            self.camera.follow(self._client, self._position)
+            self.camera.follow(self._client, self._centre().tolist())
             time.sleep(self.config.control_step)
         return observation, 0.0, bool(reason), False, info
 
@@ -179,7 +180,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             self._explain_state()
         if self.render_mode != "rgb_array":
             return None
-        return self.camera.picture(self._client, self._position)
+        return self.camera.picture(self._client, self._centre().tolist())
 
     def close(self) -> None:
         """Free the simulator; may be called more than once."""
@@ -214,7 +215,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
                 + [generator["has_uint32"], generator["uinteger"]],
                 dtype=np.uint64,
             ),
-            "observation": self._observation.copy(),
+            "observation": self._sensed.astype(np.float32),
         }
 
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
@@ -248,10 +249,10 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             "uinteger": words[5],
         }
         self.np_random = np.random.Generator(generator)
-        self._observation = np.array(snapshot["observation"], dtype=np.float32)
+        self._sensed = np.array(snapshot["observation"], dtype=float)
         self._state = "running"
         self._read()
-        return self._observation.copy()
+        return self._sensed.astype(np.float32)
 
     def measure(self) -> dict[str, float]:
         """What an onlooker sees, on demand: position in the unshifted world, motion, tilt, contacts.
@@ -289,11 +290,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def centre_of_mass(self) -> Floats:
         """Centre of mass of the whole robot in the unshifted world [m]."""
-        links = p.getLinkStates(
-            self._robot, self._all_joints, computeForwardKinematics=1, physicsClientId=self._client
-        )
-        places = np.array([self._position, *(state[0] for state in links)])
-        centre: Floats = np.average(places, axis=0, weights=list(self.masses().values()))
+        centre = self._centre()
         centre[:2] += self._offset
         return centre
 
@@ -349,49 +346,58 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._gains = [cfg.servo_speed / 2 * cfg.control_step / cfg.substeps] * len(self._joints)
 
     def _advance(self, target: Floats) -> dict[str, Any]:
-        """Let the servos pull towards the targets [rad or m] for one control step."""
+        """Let the servos pull towards the targets, in units of the limits, for one control step."""
         info: dict[str, Any] = {}
+        client, every = self._client, self.config.servo_every_substep
+        set_points = (target * self._limit).tolist()
         for substep in range(self.config.substeps):
-            if substep == 0 or self.config.servo_every_substep:
+            if substep == 0 or every:
                 if substep:
                     self._read()
-                force = servo_force(
-                    target - self._angle, self._limit, self._power, self.config.servo_damping
-                )
+                deviation = target - self._values[: len(target)]
                 p.setJointMotorControlArray(
-                    self._robot, self._joints, p.POSITION_CONTROL, targetPositions=target.tolist(),
-                    positionGains=self._gains, velocityGains=self._ones, forces=force.tolist(),
-                    physicsClientId=self._client,
+                    self._robot, self._joints, p.POSITION_CONTROL, targetPositions=set_points,
+                    positionGains=self._gains, velocityGains=self._ones, physicsClientId=client,
+                    forces=servo_force(deviation, self._power, self.config.servo_damping).tolist(),
                 )  # fmt: skip
-            info.update(self._assist())
-            p.stepSimulation(physicsClientId=self._client)
+            self._assist(info)
+            p.stepSimulation(physicsClientId=client)
         self._read()
         return info
 
     def _read(self) -> None:
         """Fetch the body's state from the simulator."""
-        states = p.getJointStates(self._robot, self._joints, physicsClientId=self._client)
-        self._angle = np.array([s[0] for s in states])
-        self._joint_speed = max(abs(s[1]) for s in states)
-        self._position, self._orientation = p.getBasePositionAndOrientation(
-            self._robot, physicsClientId=self._client
+        robot, client = self._robot, self._client
+        angles, speeds, *_ = zip(
+            *p.getJointStates(robot, self._joints, physicsClientId=client), strict=True
         )
-        self._velocity, self._spin = p.getBaseVelocity(self._robot, physicsClientId=self._client)
-        self._values = np.concatenate((self._angle / self._limit, self._further()))
+        self._joint_speed = max(max(speeds), -min(speeds))
+        self._position, self._orientation = p.getBasePositionAndOrientation(robot, physicsClientId=client)
+        self._velocity, self._spin = p.getBaseVelocity(robot, physicsClientId=client)
+        self._values = np.array((*angles, *self._further())) / self._scale
 
     def _observe(self) -> NDArray[np.float32]:
         """Sensor values with fresh noise; within the observation space even if the simulation blew up."""
-        values = self._values.copy()
+        sensed = self._values
         if self.config.noise:
-            r = self.config.noise_rate
-            # Uniform and bounded, so that the observation space has bounds that hold.
-            fresh = self.np_random.uniform(-1, 1, len(values))
-            self._noise = (1 - r) * self._noise + r**0.5 * fresh
-            values += self.config.noise * self._noise
-        self._observation = values.astype(np.float32)
+            rate = self.config.noise_rate
+            # Uniform in [-1, 1] and thereby bounded, so that the observation space has bounds that hold.
+            fresh = 2 * self.np_random.random(len(sensed)) - 1
+            self._noise = (1 - rate) * self._noise + rate**0.5 * fresh
+            sensed = sensed + self.config.noise * self._noise
         if self._state != "running":
-            self._observation = np.clip(np.nan_to_num(self._observation), -self._high, self._high)
-        return self._observation.copy()
+            sensed = np.clip(np.nan_to_num(sensed), -self._high, self._high)
+        self._sensed = sensed
+        return sensed.astype(np.float32)
+
+    def _centre(self) -> Floats:
+        """Centre of mass in the shifted world."""
+        weights = list(self.masses().values())
+        links = p.getLinkStates(
+            self._robot, self._all_joints, computeForwardKinematics=1, physicsClientId=self._client
+        )
+        centre: Floats = np.average([self._position, *(s[0] for s in links)], axis=0, weights=weights)
+        return centre
 
     def _recentre(self) -> None:
         """Put a robot that is far out back near the origin; the ground is everywhere the same."""
@@ -413,14 +419,14 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Say what is wrong with the simulation, or nothing."""
         cfg = self.config
         speed, height = max(map(abs, self._velocity)), self._position[2]
-        # Written so that NaN fails every comparison.
+        # Written so that NaN fails the comparison; a NaN joint speed shows as a NaN angle.
         if not self._joint_speed <= cfg.max_joint_speed:
             return f"a joint moves at {self._joint_speed:.3g} rad/s, more than {cfg.max_joint_speed:g}"
         if not speed <= cfg.max_speed:
             return f"the base moves at {speed:.3g} m/s, more than {cfg.max_speed:g}"
         if not -1.0 <= height <= cfg.max_height:
             return f"the base is at height {height:.3g} m, outside -1 to {cfg.max_height:g}"
-        if not (np.abs(self._values) <= self._bound).all():
+        if not (np.abs(self._values) / self._bound).max() <= 1:
             worst = int(np.argmax(np.nan_to_num(np.abs(self._values) / self._bound, nan=np.inf)))
             return (
                 f"sensor {self.sensor_names[worst]!r} reads {self._values[worst]:.3g}, "

@@ -63,10 +63,10 @@ class Camera:
         """Take a picture of the robot at this position with the software renderer, which needs no display."""
         centre = [position[0], position[1], self.look_at]
         view = p.computeViewMatrixFromYawPitchRoll(centre, self.distance, self.yaw, self.pitch, 0, 2)
-        projection = p.computeProjectionMatrixFOV(45, self.width / self.height, 0.1, 80)
-        # A distant light keeps the ground free of stripes of its own shadow.
+        projection = p.computeProjectionMatrixFOV(45, self.width / self.height, 0.01, 80)
+        # Near plane and distance of the light are such that the ground casts no shadow on itself.
         _, _, rgba, _, _ = p.getCameraImage(
-            self.width, self.height, view, projection, shadow=1, lightDirection=[1, -1, 3], lightDistance=30,
+            self.width, self.height, view, projection, shadow=1, lightDirection=[1, -1, 3], lightDistance=20,
             lightAmbientCoeff=0.5, lightDiffuseCoeff=0.5, lightSpecularCoeff=0.1,
             flags=p.ER_NO_SEGMENTATION_MASK, renderer=p.ER_TINY_RENDERER, physicsClientId=client,
         )  # fmt: skip

@@ -150,20 +150,19 @@ class Hexapod(RobotEnv):
     def _further(self) -> list[float]:
         return [self._velocity[2] / self.config.velocity_scale]
 
-    def _assist(self) -> dict[str, Any]:
+    def _assist(self, info: dict[str, Any]) -> None:
         """Turn the trunk back by a torque that grows with the tilt beyond a right angle."""
         if not self.config.upright_support:
-            return {}
+            return
         x, y, z, w = self._orientation
         up = 1 - 2 * (x * x + y * y)  # vertical component of the trunk's z-axis
+        info["upright_support"] = up < 0
         if up >= 0:
-            return {"upright_support": False}
-        axis_x, axis_y = 2 * (x * z + y * w), 2 * (y * z - x * w)  # its horizontal components
-        # About (axis_y, -axis_x), the horizontal axis that brings the trunk's z-axis up the short way.
-        sine = hypot(axis_x, axis_y) or 1.0
-        torque = self.config.upright_support * (acos(max(up, -1.0)) - pi / 2) / sine
+            return
+        ahead, left = 2 * (x * z + y * w), 2 * (y * z - x * w)  # its components along the world's x and y
+        # About (left, -ahead, 0), the horizontal axis that brings the trunk's z-axis up the short way.
+        torque = self.config.upright_support * (acos(max(up, -1.0)) - pi / 2) / (hypot(ahead, left) or 1.0)
         p.applyExternalTorque(
-            self._robot, -1, [torque * axis_y, -torque * axis_x, 0.0], p.WORLD_FRAME,
+            self._robot, -1, [torque * left, -torque * ahead, 0.0], p.WORLD_FRAME,
             physicsClientId=self._client,
         )  # fmt: skip
-        return {"upright_support": True}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import cos, pi, sin
 from typing import ClassVar
 
 from robots.base import Body, Motor, RobotEnv, Sensor
 from robots.camera import Camera
 from robots.config import RobotConfig
-from robots.urdf import Shape, Vector, joint, link, robot, sphere
+from robots.urdf import Shape, Vector, capsule, joint, link, robot, sphere
 
 AXES: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 COLOURS: dict[str, Vector] = {"x": (0.85, 0.35, 0.25), "y": (0.3, 0.6, 0.35), "z": (0.25, 0.45, 0.75)}
@@ -64,15 +64,11 @@ class Spherical(RobotEnv):
     def body(cls, config: SphericalConfig) -> Body:
         """Shell around the origin, drawn as three hoops; a weight per axis."""
         radius, mass = config.radius, config.shell_mass
-        hoops = [
-            (sphere(0.05 * radius, centre), COLOURS[name])
-            for name in AXES
-            for centre in _circle(name, 0.97 * radius, 24)
-        ]
+        hoops = [(rod, COLOURS[name]) for name in AXES for rod in _hoop(name, 0.98 * radius, 24)]
         hollow = (2 / 3 * mass * radius**2,) * 3
         parts = [link("shell", mass, sphere(radius), inertia=hollow, decoration=hoops, visible=False)]
         for name, axis in AXES.items():
-            ball: Shape = sphere(radius / 6)
+            ball = sphere(radius / 6)
             moment = config.weight_mass * ball.inertia[0]
             parts += [
                 link(f"weight {name}", config.weight_mass, inertia=(moment,) * 3,
@@ -90,13 +86,17 @@ class Spherical(RobotEnv):
         return [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]
 
 
-def _circle(normal: str, radius: float, n: int) -> list[Vector]:
-    """Points of a circle about the origin, perpendicular to an axis."""
-    i = list(AXES).index(normal)
-    points = []
-    for k in range(n):
-        point = [0.0, 0.0, 0.0]
-        point[(i + 1) % 3] = radius * cos(2 * pi * k / n)
-        point[(i + 2) % 3] = radius * sin(2 * pi * k / n)
-        points.append((point[0], point[1], point[2]))
-    return points
+def _hoop(normal: str, radius: float, n: int) -> list[Shape]:
+    """Ring of n short rods about the origin, perpendicular to an axis."""
+    thickness, length = 0.02 * radius, 2 * pi * radius / n
+    rods = []
+    for angle in (2 * pi * k / n for k in range(n)):
+        a, b = radius * cos(angle), radius * sin(angle)
+        # A rod lies along its own z-axis: turn that into the ring's tangent.
+        centre, turn = {
+            "x": ((0.0, a, b), (angle, 0.0, 0.0)),
+            "y": ((b, 0.0, a), (0.0, angle % pi - pi / 2, 0.0)),
+            "z": ((a, b, 0.0), (pi / 2, 0.0, angle)),
+        }[normal]
+        rods.append(replace(capsule(thickness, length), xyz=centre, rpy=turn))
+    return rods
