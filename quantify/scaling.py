@@ -40,6 +40,11 @@ class ScalingFit:
     n_points: int
 
 
+def all_pairs(sums: CorrelationSums) -> float:
+    """Number of all admissible pairs of delay vectors, whether they were counted or only a share of them."""
+    return float(sums.blocks.total.sum() if sums.blocks is not None else sums.examined.max())
+
+
 def default_eps_min(sums: CorrelationSums) -> tuple[float, str]:
     """The smallest scale that the data support, and what limits it.
 
@@ -60,7 +65,7 @@ def default_eps_min(sums: CorrelationSums) -> tuple[float, str]:
     ValueError
         If fewer than three scales qualify.
     """
-    eps, total = sums.eps, float(sums.examined.max())
+    eps, total = sums.eps, all_pairs(sums)
     needed = min(MIN_PAIRS, MIN_SHARE * total)
     poor = np.flatnonzero(sums.C[-1] * total < needed)
     by_pairs = int(poor[0]) if len(poor) else len(eps)
