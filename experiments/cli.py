@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.errors import ExperimentError, nearest
+from experiments.errors import DiskError, ExperimentError, nearest
 
 # name: (module, settings, function, what it does); modules are imported when needed, so that help is quick.
 COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "learn": ("experiments.learn", "Learn", "learn", "let a robot learn and freeze its controller at chosen times"),
     "record": ("experiments.record", "Record", "record", "record how frozen controllers behave"),
+    "quantify": ("experiments.quantify", "Quantify", "quantify", "measure the complexity of a behaviour or any series"),
+    "progress": ("experiments.progress", "Progress", "progress", "learn, record and quantify in one go"),
     "video": ("experiments.video", "Video", "video", "film a frozen behaviour"),
     "show": ("experiments.show", "Show", "show", "print what a file holds"),
+    "export": ("experiments.export", "Export", "export", "write recordings as CSV or in Minari's layout"),
     "doctor": ("experiments.doctor", "Doctor", "doctor", "check the installation and say how fast this machine is"),
     "salvage": ("experiments.salvage", "Salvage", "salvage", "save what can be read of a damaged run file"),
 }
@@ -30,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _dispatch(list(sys.argv[1:] if arguments is None else arguments))
         return 0
     except ExperimentError as error:
-        print(f"selforg: {error}", file=sys.stderr)
+        print(f"selforg: {error}", file=sys.stderr, flush=True)
+        if isinstance(error, DiskError):
+            os._exit(2)
         return 2
     except KeyboardInterrupt:
         print("selforg: interrupted; what was committed is safe, run the same command to go on", file=sys.stderr)

@@ -14,6 +14,10 @@ class FileError(ExperimentError):
     """A file that is missing, damaged, in use, or of another kind."""
 
 
+class DiskError(FileError):
+    """HDF5 failed in the middle of writing. It cannot be shut down after that: end the process at once."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """End of an error message about an unknown name: the nearest known one, and all of them."""
     known = sorted(known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,15 +66,23 @@ class Learn:
         return self.out or Path("runs") / f"{self.robot}-{name}-{self.seed}.h5"
 
 
+def find_rule(name: str) -> type[controllers.Controller]:
+    """Class of a learning rule by name, or of the user's own as my_module:MyRule; the current folder is searched too."""
+    if ":" not in name and name not in controllers.REGISTRY:
+        known = nearest(name, controllers.REGISTRY)
+        raise ExperimentError(f"unknown controller {name!r}; {known}; or your own as my_module:MyRule")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        return controllers.find(name)
+    except controllers.ControllerError as error:
+        raise ExperimentError(str(error)) from error
+
+
 def resolve(config: Learn) -> Learn:
     """The same experiment with every setting of body and rule spelled out; refuses what cannot run."""
     entry = find_robot(config.robot)
-    if ":" not in config.controller and config.controller not in controllers.REGISTRY:
-        raise ExperimentError(
-            f"unknown controller {config.controller!r}; {nearest(config.controller, controllers.REGISTRY)}; "
-            "or your own as my_module:MyRule"
-        )
-    rule = controllers.find(config.controller)
+    rule = find_rule(config.controller)
     given = {part: experiment_defaults(config.robot, config.controller, part) for part in ("body", "rule")}
     body = build(entry.config, given["body"] | config.body, f"the {config.robot}")
     settings = build(rule.Config, given["rule"] | config.rule, f"the rule {config.controller}")
@@ -193,7 +202,10 @@ def _run(config: Learn, path: Path, wanted: dict[str, Any]) -> None:
 def _loop(config: Learn, body: Any, rate: float) -> Loop:
     n, o = len(body.sensor_names), len(body.motor_names)
     rng = np.random.default_rng([config.seed, 1])
-    controller = controllers.make(config.controller, n, o, config.rule, rng)
+    try:
+        controller = controllers.make(config.controller, n, o, config.rule, rng)
+    except controllers.ControllerError as error:
+        raise ExperimentError(str(error)) from error
     loop = Loop(body, controller)
     every = max(1, round(config.interval * rate))
     loop.watches = [

@@ -21,8 +21,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import FileError, nearest
-from experiments.workfile import Arrays, read_commit, read_mark
+from experiments.errors import DiskError, FileError, nearest
+from experiments.workfile import Arrays, check_free_space, read_commit, read_mark
 
 FORMAT = "selforg run"
 SCHEMA = 1
@@ -258,37 +258,57 @@ def damaged(path: Path, error: Exception) -> FileError:
 
 
 @contextmanager
-def rewriting(path: Path) -> Iterator[h5py.File]:
-    """Change a finished file: work on a copy, which replaces the file in one move when all went well."""
-    temporary = path.with_name(path.name + ".tmp")
-    try:
+def rewriting(path: Path, extra: int = 2**20) -> Iterator[h5py.File]:
+    """Change a finished file: work on a copy, which replaces the file in one move when all went well.
+
+    `extra` is how much it may grow; the room is made sure of before.
+    """
+    with _replacing(path, path.stat().st_size + extra, "the file is as it was") as temporary:
         shutil.copyfile(path, temporary)
         with h5py.File(temporary, "r+") as file:
             yield file
-        _replace(temporary, path)
-    except OSError as error:
-        raise FileError(f"cannot rewrite {path}: {error}; the file is as it was") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def finish_learning(path: Path, status: str, reason: str) -> None:
     """Turn the work file of a learning run into the compressed file that stays."""
-    temporary = path.with_name(path.name + ".tmp")
     steps, _, _ = read_commit(path)
+    remedy = f"its {steps} steps are readable, make room and run the same command again"
+    with (
+        _replacing(path, path.stat().st_size, remedy) as temporary,
+        h5py.File(path, "r", locking=False) as work,
+        h5py.File(temporary, "w") as file,
+    ):
+        for key, value in work.attrs.items():
+            if key != "layout":
+                file.attrs[key] = value
+        copy_recording(work, file, "learning", steps, status, reason)
+        for name, state in marks(work, steps).items():
+            write_frozen(file.require_group(f"frozen/{name}"), state)
+
+
+@contextmanager
+def _replacing(path: Path, size: int, remedy: str) -> Iterator[Path]:
+    """A name for a new file of about `size` bytes that takes the place of `path` in one move when all went well."""
+    temporary = path.with_name(path.name + ".tmp")
+    check_free_space(path, size)
     try:
-        with h5py.File(path, "r", locking=False) as work, h5py.File(temporary, "w") as file:
-            for key, value in work.attrs.items():
-                if key != "layout":
-                    file.attrs[key] = value
-            copy_recording(work, file, "learning", steps, status, reason)
-            for name, state in marks(work, steps).items():
-                write_frozen(file.require_group(f"frozen/{name}"), state)
-        _replace(temporary, path)
+        # HDF5 does not survive a failed write. So try first whether the room is really there.
+        with open(temporary, "wb") as raw:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(raw.fileno(), 0, size + size // 16)
+            os.ftruncate(raw.fileno(), 0)
     except OSError as error:
-        raise FileError(
-            f"cannot finish {path}: {error}; its {steps} steps are readable, run the same command again to go on"
-        ) from error
+        temporary.unlink(missing_ok=True)
+        raise FileError(f"cannot write {path}: {error.strerror}; {remedy}") from error
+    try:
+        yield temporary
+        with open(temporary, "rb") as raw:
+            os.fsync(raw.fileno())
+        os.replace(temporary, path)
+    except (OSError, RuntimeError) as error:
+        number = getattr(error, "errno", None)
+        detail = os.strerror(number) if number else str(error).splitlines()[0]
+        raise DiskError(f"cannot write {path}: {detail}; {remedy}") from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -403,9 +423,3 @@ def _recording(file: h5py.File, name: str) -> Recording:
         attrs=dict(group.attrs),
         tracks={key: Rows(data, -(-steps // int(data.attrs["every"]))) for key, data in group.items()},
     )
-
-
-def _replace(temporary: Path, path: Path) -> None:
-    with open(temporary, "rb") as raw:
-        os.fsync(raw.fileno())
-    os.replace(temporary, path)

@@ -170,7 +170,7 @@ def _record(task: Task, body: Any, frozen: log.FrozenState, wanted: Callable[[],
 
 def merge(path: Path, tasks: list[Task], quiet: bool = False) -> None:
     """Move complete part files into the run file, in one move, with the outcome of the stationarity test."""
-    with log.rewriting(path) as file:
+    with log.rewriting(path, sum(task.part.stat().st_size for task in tasks)) as file:
         for task in tasks:
             name = f"behaviours/{task.name}"
             if name in file:
