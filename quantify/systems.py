@@ -62,7 +62,7 @@ class Lorenz:
 
     def __post_init__(self) -> None:
         if not 0 < self.step <= self.sampling:
-            raise ValueError(f"step = {self.step} must be in (0, {self.sampling}], at most the sampling time.")
+            raise ValueError(f"step = {self.step} must be above 0 and at most the sampling time.")
         if abs(self.sampling / self.step - self.substeps) > 1e-6 * self.substeps:
             raise ValueError(f"sampling = {self.sampling} must be a whole number of steps of {self.step}.")
         if not self.noise >= 0:

@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+from scipy.special import digamma
 
 # --- systems ---
 
@@ -338,3 +339,31 @@ def homeokinesis(
         Cs.append(np.array(C))
         hs.append(np.array(h))
     return np.array(Cs), np.array(hs)
+
+
+# --- KSG ---
+
+
+def ksg(columns, split, k, algorithm, theiler):
+    """Counts n_x, n_y and the estimate of Kraskov et al. from the full table of distances.
+
+    `columns` has one row per coordinate; the first `split` are x, the others y.
+    """
+    n = columns.shape[1]
+    x, y = columns[:split].T, columns[split:].T
+    dx = np.abs(x[:, None] - x[None]).max(axis=2)
+    dy = np.abs(y[:, None] - y[None]).max(axis=2)
+    counts = np.empty((2, n), dtype=int)
+    terms = []
+    for i in range(n):
+        others = [j for j in range(n) if abs(i - j) > theiler]
+        nearest = sorted(others, key=lambda j: (max(dx[i, j], dy[i, j]), j))[:k]
+        if algorithm == 1:
+            eps = max(dx[i, nearest[-1]], dy[i, nearest[-1]])
+            counts[:, i] = np.sum(dx[i, others] < eps), np.sum(dy[i, others] < eps)
+            terms.append(digamma(len(others) + 1) - digamma(counts[0, i] + 1) - digamma(counts[1, i] + 1))
+        else:
+            counts[0, i] = np.sum(dx[i, others] <= dx[i, nearest].max())
+            counts[1, i] = np.sum(dy[i, others] <= dy[i, nearest].max())
+            terms.append(digamma(len(others) + 1) - digamma(counts[0, i]) - digamma(counts[1, i]) - 1 / k)
+    return counts, digamma(k) + np.mean(terms)
