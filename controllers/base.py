@@ -266,13 +266,17 @@ class Controller:
             )
 
     def _refuse_weights(self, when: str) -> None:
-        for name in self.memory:
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray) and not np.isfinite(value).all():
+        arrays = {n: x for n in self.memory if isinstance(x := getattr(self, n), np.ndarray)}
+        for name, value in arrays.items():
+            if not np.isfinite(value).all():
                 where = ", ".join(map(str, np.argwhere(~np.isfinite(value))[0]))
+                # what overflowed is often the victim of another array that grew without bound before
+                sizes = {n: np.abs(x[np.isfinite(x)]).max(initial=0.0) for n, x in arrays.items()}
+                largest = max(sizes, key=lambda n: sizes[n])
                 raise ControllerError(
-                    f"{when}: {name}[{where}] is not finite; lower the learning rate or tighten the clip, "
-                    "and start again from a stored state."
+                    f"{when}: {name}[{where}] is not finite; the largest finite values are in {largest}, "
+                    f"{sizes[largest]:.2g}. Lower the learning rate or tighten the clip, and start again "
+                    "from a stored state."
                 )
 
     def _load(self, arrays: Mapping[str, np.ndarray]) -> None:

@@ -15,7 +15,7 @@ from controllers.history import HistoryController, push
 
 @dataclass(frozen=True)
 class DEPConfig(RuleConfig):
-    """Settings of DEP; the defaults are slow enough to see the hexapod's behaviour grow."""
+    """Settings of DEP; the defaults let the hexapod pass from an up-down motion to jumping."""
 
     rate: Annotated[float, Range(0.0, 1.0)] = 2.5e-5
     """1 / tau_C, the share of the correlations that is renewed per step, in [0, 1]."""
@@ -25,8 +25,8 @@ class DEPConfig(RuleConfig):
     """Delay in steps between the velocities that are correlated, in [1, 1000]."""
     norm: Literal["global", "row"] = "global"
     """Whether the whole matrix has the norm kappa (Frobenius), or each row, which keeps all motors busy."""
-    regularisation: Annotated[float, Range(1e-12, 1.0)] = 10**-3.5
-    """Added to the norm, in [1e-12, 1]: correlations much weaker than this stay weak."""
+    regularisation: Annotated[float, Range(1e-12, 1.0)] = 0.003
+    """Added to the norm, in [1e-12, 1]: keeps correlations that are mere noise weak."""
     eps_h: Annotated[float, Range(0.0, 1.0)] = 0.0
     """Rate at which h drives a motor away from where it is, in [0, 1]."""
     decay_h: Annotated[float, Range(0.0, 1.0)] = 0.001

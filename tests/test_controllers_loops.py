@@ -103,7 +103,16 @@ def spectral_peak(x):
         # measured at the end: gain to .1, angle to .03, frequency to .01, share at least
         ("tipi", {}, rotates_at_once, 0.05, 2.30, 0.51, 0.815, 0.9),
         ("ulr", {"d": 1, "eps": 0.03}, rings, 0.02, 1.13, 0.12, 0.266, 0.75),
-        ("dep", {"d": 1, "rate": 0.001, "kappa": 2.0}, rings, 0.02, 1.41, 0.30, 0.299, 0.95),
+        (
+            "dep",
+            {"d": 1, "rate": 0.001, "kappa": 2.0, "regularisation": 3e-4},
+            rings,
+            0.02,
+            1.41,
+            0.30,
+            0.299,
+            0.95,
+        ),
     ],
 )
 def test_rotating_world_develops_an_oscillation(name, settings, world, noise, gain, angle, frequency, share):
