@@ -216,10 +216,12 @@ def quantify(
     """
     from quantify.correlation import correlation_sums
     from quantify.delays import choose_delay
+    from quantify.stationarity import stationarity as test_stationarity
 
     generator = np.random.default_rng(rng)
+    tau_from = "given" if tau is not None else "chosen"
     if tau is None:
-        tau = choose_delay(series)
+        tau = choose_delay(series).tau
     sums = correlation_sums(
         series,
         tau=tau,
@@ -229,11 +231,51 @@ def quantify(
         exact=exact,
         blocks=BLOCKS if replicates else 0,
         rng=generator,
-        progress=progress,
+        progress=_part(progress, 0.0, 0.9),
     )
-    return quantify_sums(
-        sums, eps_range=eps_range, s_min=s_min, replicates=replicates, rng=generator, **decomposition
+    result = quantify_sums(
+        sums,
+        eps_range=eps_range,
+        s_min=s_min,
+        replicates=replicates,
+        rng=generator,
+        stationarity=asdict(test_stationarity(series)) if stationarity else None,
+        progress=_part(progress, 0.9, 1.0),
+        **decomposition,
     )
+    result = replace(result, settings=result.settings | {"tau_from": tau_from})
+    if predictive:
+        result = replace(result, predictive_information=_predictive(series, result, generator))
+    if progress is not None:
+        progress(1.0, 1.0)
+    return result
+
+
+def _part(progress: Progress | None, start: float, end: float) -> Progress | None:
+    """A callback that reports one step of the work as the part start..end of the whole."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(start + (end - start) * done / total, 1.0)
+
+
+def _predictive(series: ArrayLike, result: Quantification, rng: np.random.Generator) -> dict[str, Any]:
+    """Predictive information at the smallest reliable scale, the largest over m (as the paper quotes it)."""
+    from quantify.ksg import predictive_information
+
+    sums, eta = result.sums, 2 * result.decomposition.settings["eps_min"]
+    m = range(1, max(sums.m_max // 2, 1) + 1)
+    found = predictive_information(
+        series, tau=sums.tau or 1, m=list(m), eta=eta, theiler=sums.theiler or 0, rng=rng
+    )
+    best = int(np.nanargmax(found.PI[0]))
+    return {
+        "value": float(found.PI[0, best]),
+        "half": float(found.half[:, 0, best].mean()),
+        "m": m[best],
+        "eta": float(eta),
+        "k": found.k,
+        "PI": [float(value) for value in found.PI[0]],
+    }
 
 
 def quantify_sums(
@@ -274,7 +316,10 @@ def quantify_sums(
         progress,
     )
     return Quantification(
-        **estimates,
+        E_state=estimates["E_state"],
+        E_mem=estimates["E_mem"],
+        E_core=estimates["E_core"],
+        D=estimates["D"],
         range=quoted,
         caveats=find_caveats(Evidence(sums, parts, quoted, estimates["E_core"], stationarity)),
         sums=sums,

@@ -24,14 +24,10 @@ def summary_text(q: Quantification) -> str:
     n, r, parts = q.sums.n, q.range, q.decomposition.settings
     series = f"{n:,} samples" if n is not None else "correlation sums from a file"
     observables = f" of {q.sums.d} observables" if q.sums.d > 1 else ""
-    terms = (
-        f"terms {r.terms[0]} to {r.terms[1]} depend on eps"
-        if r.terms
-        else "the terms that depend on eps vary"
-    )
+    which = f"terms {r.terms[0]} to {r.terms[1]} depend" if r.terms else "varying terms depend"
     text = [
-        f"Range: eps {r.lo:.3g} to {r.hi:.3g} ({r.octaves:.1f} octaves, {q.settings['range_from']}); {terms}; "
-        f"kappa {r.kappa:.2f}; drift {r.drift:+.2f} nats per e-fold of eps; "
+        f"Range: eps {r.lo:.3g} to {r.hi:.3g} ({r.octaves:.1f} octaves, {q.settings['range_from']}); "
+        f"{which} on eps; kappa {r.kappa:.2f}; drift {r.drift:+.2f} nats per e-fold of eps; "
         f"{r.no_fit:.0%} of the terms without fit.",
         f"Scales below eps {parts['eps_min']:.3g} are left out ({EPS_MIN_WORDS[parts['eps_min_from']]}).",
     ]
@@ -46,7 +42,7 @@ def summary_text(q: Quantification) -> str:
     )
     return "\n".join(
         [
-            f"Complexity of {series}: delay {q.sums.tau or '?'}, up to {q.sums.m_max} steps{observables}, in nats",
+            f"Complexity of {series}: delay {q.sums.tau or '?'}, {q.sums.m_max} steps{observables}, in nats",
             f"{'':9}{'value':>8}{'sampling':>11}{'over eps':>11}{'s_min in [.05, .1]':>21}",
             *(_row(name, getattr(q, name)) for name in QUANTITIES),
             *(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in text),
