@@ -1,4 +1,4 @@
-"""The `selforg` command: one row per subcommand, each a dataclass of settings and a function in a module of its own."""
+"""The `selforg` command: a row per subcommand, each a settings class and a function in its own module."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from experiments.errors import DiskError, ExperimentError, nearest
 
 # name: (module, settings, function, what it does); modules are imported when needed, so that help is quick.
 COMMANDS: dict[str, tuple[str, str, str, str]] = {
-    "learn": ("experiments.learn", "Learn", "learn", "let a robot learn and freeze its controller at chosen times"),
+    "learn": ("experiments.learn", "Learn", "learn", "let a robot learn, freeze its controller"),
     "record": ("experiments.record", "Record", "record", "record how frozen controllers behave"),
-    "quantify": ("experiments.quantify", "Quantify", "quantify", "measure the complexity of a behaviour or any series"),
+    "quantify": ("experiments.quantify", "Quantify", "quantify", "measure complexity, of any series"),
     "progress": ("experiments.progress", "Progress", "progress", "learn, record and quantify in one go"),
     "video": ("experiments.video", "Video", "video", "film a frozen behaviour"),
     "show": ("experiments.show", "Show", "show", "print what a file holds"),
     "export": ("experiments.export", "Export", "export", "write recordings as CSV or in Minari's layout"),
-    "doctor": ("experiments.doctor", "Doctor", "doctor", "check the installation and say how fast this machine is"),
+    "doctor": ("experiments.doctor", "Doctor", "doctor", "check installation and speed"),
     "salvage": ("experiments.salvage", "Salvage", "salvage", "save what can be read of a damaged run file"),
 }
 
@@ -39,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os._exit(2)
         return 2
     except KeyboardInterrupt:
-        print("selforg: interrupted; what was committed is safe, run the same command to go on", file=sys.stderr)
+        message = "interrupted; what was committed is safe, run the same command to go on"
+        print(f"selforg: {message}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # Whoever read our output has gone; nothing is left to say, and nothing may be flushed at exit.
@@ -71,7 +72,8 @@ def parse(cls: type[Any], arguments: list[str], prog: str) -> Any:
 
     path, arguments = _take_config(arguments)
     default = defaults(cls, read_toml(path, cls) if path else {})
-    description = f"{(cls.__doc__ or '').strip()}\n\nEvery option can also come from a TOML file: --config FILE."
+    note = "Every option can also come from a TOML file: --config FILE."
+    description = f"{(cls.__doc__ or '').strip()}\n\n{note}"
     return tyro.cli(
         cls,
         prog=prog,

@@ -1,4 +1,4 @@
-"""Settings of a command: a dataclass whose field docs are its help, filled from a TOML file and from flags."""
+"""Settings of a command: a dataclass whose field docs are its help, filled from a file and from flags."""
 
 from __future__ import annotations
 
@@ -97,8 +97,16 @@ def _coerce(value: Any, hint: Any) -> Any:
         if value not in args:
             raise TypeError(f"one of {', '.join(map(repr, args))}")
         return value
-    if isinstance(hint, type) and (not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool)):
-        raise TypeError({"str": "a string", "int": "a whole number", "float": "a number"}.get(hint.__name__, hint.__name__))
+    fits = isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
+    if not fits:
+        words = {
+            str: "a string",
+            int: "a whole number",
+            float: "a number",
+            bool: "true or false",
+            Path: "a string",
+        }
+        raise TypeError(words[hint])
     return value
 
 
@@ -106,7 +114,8 @@ def defaults(cls: type[T], values: Mapping[str, Any]) -> T:
     """An instance with `values`, and with tyro's "missing" where a required field has none."""
     filled = dict(values)
     for f in dataclasses.fields(cls):  # type: ignore[arg-type]
-        if f.name not in filled and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
+        required = f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+        if required and f.name not in filled:
             filled[f.name] = tyro.MISSING
     return cls(**filled)
 

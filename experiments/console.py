@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 Report = Callable[[float, float], None]
@@ -24,6 +32,20 @@ def say(message: str, quiet: bool = False) -> None:
         Console(stderr=True, highlight=False, soft_wrap=True).print(message, markup=False)
 
 
+@contextmanager
+def hush() -> Iterator[None]:
+    """Drop what libraries write to standard error below Python's level."""
+    sys.stderr.flush()
+    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)
+
+
 class _Rate(TextColumn):
     """Work per second; `unit` is a field of the task."""
 
@@ -37,14 +59,14 @@ class _Rate(TextColumn):
 
 
 @contextmanager
-def bars(quiet: bool = False) -> Iterator[Callable[[str, str], Report]]:
-    """Progress bars. Yields a function: (title, unit) -> report(done, total).
+def bars(quiet: bool = False) -> Iterator[Callable[[str], Report]]:
+    """Progress bars. Yields a function: title -> report(done, total); a title "record [steps]" has a unit.
 
     Shown on a terminal only; `report` does nothing in a pipe or when quiet.
     """
     screen = Console(stderr=True)
     if quiet or not screen.is_terminal:
-        yield lambda title, unit="": lambda done, total: None
+        yield lambda title: lambda done, total: None
         return
     columns = (
         TextColumn("{task.description}"),
@@ -57,8 +79,9 @@ def bars(quiet: bool = False) -> Iterator[Callable[[str, str], Report]]:
     )
     with Progress(*columns, console=screen, transient=True) as progress:
 
-        def bar(title: str, unit: str = "") -> Report:
-            task = progress.add_task(title, total=None, unit=unit)
+        def bar(title: str) -> Report:
+            title, _, unit = title.partition(" [")
+            task = progress.add_task(title, total=None, unit=unit.rstrip("]"))
 
             def report(done: float, total: float) -> None:
                 progress.update(task, completed=done, total=total)

@@ -60,7 +60,9 @@ def export(config: Export) -> Path:
         recordings = {name: recording for name, recording in recordings.items() if recording.steps > 1}
         if not recordings:
             raise ExperimentError(f"{config.run} holds no recorded behaviour; record some, or use --learning")
-        width = sum(recording.sensors.shape[1] + recording.actions.shape[1] for recording in recordings.values())
+        width = sum(
+            recording.sensors.shape[1] + recording.actions.shape[1] for recording in recordings.values()
+        )
         steps = max(recording.steps for recording in recordings.values())
         check_free_space(config.out.absolute(), steps * width * (14 if config.format == "csv" else 4))
         temporary = config.out.with_name(f".{config.out.name}.tmp")
@@ -103,8 +105,8 @@ def _blocks(recording: log.Recording) -> Iterator[tuple[np.ndarray, np.ndarray]]
 def _write_minari(folder: Path, run: log.Run, recordings: dict[str, log.Recording]) -> None:
     """data/main_data.hdf5 with one group per episode, and data/metadata.json.
 
-    An episode has one observation more than actions, so the last action, whose outcome was not recorded, is left out.
-    The reward is 0: there is no task.
+    An episode has one observation more than actions, so the last action, whose outcome was not recorded, is
+    left out. The reward is 0: there is no task.
     """
     data = folder / "data"
     data.mkdir()
@@ -123,7 +125,11 @@ def _write_minari(folder: Path, run: log.Run, recordings: dict[str, log.Recordin
                 ("actions", recording.actions, steps),
             ):
                 target = group.create_dataset(
-                    key, (count, rows.shape[1]), "f4", chunks=(min(log.CHUNK, count), rows.shape[1]), compression="gzip"
+                    key,
+                    (count, rows.shape[1]),
+                    "f4",
+                    chunks=(min(log.CHUNK, count), rows.shape[1]),
+                    compression="gzip",
                 )
                 start = 0
                 for block in rows.blocks(log.CHUNK):

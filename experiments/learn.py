@@ -67,7 +67,7 @@ class Learn:
 
 
 def find_rule(name: str) -> type[controllers.Controller]:
-    """Class of a learning rule by name, or of the user's own as my_module:MyRule; the current folder is searched too."""
+    """Class of a learning rule by name, or the user's own (my_module:MyRule, also from this folder)."""
     if ":" not in name and name not in controllers.REGISTRY:
         known = nearest(name, controllers.REGISTRY)
         raise ExperimentError(f"unknown controller {name!r}; {known}; or your own as my_module:MyRule")
@@ -86,7 +86,11 @@ def resolve(config: Learn) -> Learn:
     given = {part: experiment_defaults(config.robot, config.controller, part) for part in ("body", "rule")}
     body = build(entry.config, given["body"] | config.body, f"the {config.robot}")
     settings = build(rule.Config, given["rule"] | config.rule, f"the rule {config.controller}")
-    for name, value in (("minutes", config.minutes), ("interval", config.interval), ("measure", config.measure)):
+    for name, value in (
+        ("minutes", config.minutes),
+        ("interval", config.interval),
+        ("measure", config.measure),
+    ):
         if not (np.isfinite(value) and value > 0):
             raise ExperimentError(f"--{name} is {value:g}; it must be greater than 0")
     if config.checkpoint < 1:
@@ -110,8 +114,8 @@ def resolve(config: Learn) -> Learn:
 def learn(config: Learn) -> Path:
     """Run a learning experiment, or go on with one that was interrupted; returns the file.
 
-    The file holds all sensors and motor values, C and h over time, and the frozen controllers. A run that breaks
-    down (the simulation blows up, NaN in the controller) ends with its reason in the file.
+    The file holds all sensors and motor values, C and h over time, and the frozen controllers. A run that
+    breaks down (the simulation blows up, NaN in the controller) ends with its reason in the file.
 
     Raises
     ------
@@ -140,7 +144,8 @@ def _is_finished(path: Path, wanted: dict[str, Any]) -> bool:
     with log.open_run(path) as run:
         if differing := difference(run.config, wanted):
             raise FileError(
-                f"{path} holds another experiment: {'; '.join(differing[:3])}; choose another --out or delete it"
+                f"{path} holds another experiment: {'; '.join(differing[:3])}; "
+                "choose another --out or delete it"
             )
         return run.learning.status != "running"
 
@@ -169,7 +174,7 @@ def _run(config: Learn, path: Path, wanted: dict[str, Any]) -> None:
                 marks={f"frozen/{name}": step for name, step in freezes.items()},
             )
         with work, bars(config.quiet) as bar:
-            report = bar(f"learn {config.robot} {config.controller} seed {config.seed}", "steps")
+            report = bar(f"learn {config.robot} {config.controller} seed {config.seed} [steps]")
             state = work.state()
             reason = state["reason"].tobytes().decode() if "reason" in state else ""
             if not reason:
@@ -194,7 +199,8 @@ def _run(config: Learn, path: Path, wanted: dict[str, Any]) -> None:
         log.finish_learning(path, "stopped" if reason else "complete", reason)
         with log.open_run(path) as run:
             frozen = ", ".join(run.frozen) or "no time"
-        say(f"{path}: {work.steps} steps, frozen at {frozen}" + (f"; {reason}" if reason else ""), config.quiet)
+        why = f"; {reason}" if reason else ""
+        say(f"{path}: {work.steps} steps, frozen at {frozen}{why}", config.quiet)
     finally:
         body.close()
 

@@ -32,7 +32,9 @@ LIBRARIES = ("selforg", "numpy", "scipy", "numba", "pybullet", "gymnasium", "h5p
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the libraries that results depend on."""
-    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in LIBRARIES}
+    return {"python": platform.python_version()} | {
+        name: importlib.metadata.version(name) for name in LIBRARIES
+    }
 
 
 def label(minutes: float) -> str:
@@ -227,7 +229,7 @@ def open_run(path: str | Path) -> Run:
 def open_hdf5(path: Path) -> h5py.File:
     """Open an HDF5 file for reading, or say in plain words why not."""
     if not path.exists():
-        raise FileError(f"{path} does not exist; check the name, or make it with `selforg learn --out {path}`")
+        raise FileError(f"{path} does not exist; check the name (`selforg learn` makes run files)")
     if path.is_dir():
         raise FileError(f"{path} is a directory, not a file")
     if path.stat().st_size == 0:
@@ -288,7 +290,7 @@ def finish_learning(path: Path, status: str, reason: str) -> None:
 
 @contextmanager
 def _replacing(path: Path, size: int, remedy: str) -> Iterator[Path]:
-    """A name for a new file of about `size` bytes that takes the place of `path` in one move when all went well."""
+    """A name for a new file of about `size` bytes; it replaces `path` in one move if all goes well."""
     temporary = path.with_name(path.name + ".tmp")
     check_free_space(path, size)
     try:
@@ -412,7 +414,11 @@ def _recording(file: h5py.File, name: str) -> Recording:
         steps = int(file["commit"][0]) - int(group.attrs.get("transient", 0))
         status, reason = "running", "not finished yet: run the same command again to go on"
     else:
-        steps, status, reason = int(group.attrs["steps"]), str(group.attrs["status"]), str(group.attrs["reason"])
+        steps, status, reason = (
+            int(group.attrs["steps"]),
+            str(group.attrs["status"]),
+            str(group.attrs["reason"]),
+        )
     steps = max(0, steps)
     return Recording(
         name=name.rpartition("/")[2],

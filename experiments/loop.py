@@ -1,7 +1,8 @@
 """Body and controller in closed loop, from checkpoint to checkpoint.
 
-A checkpoint takes a snapshot of the body *and restores it*: the simulator's hidden caches cannot be stored, so an
-uninterrupted run forgets them at the same moments as one that was resumed, and both are equal bit by bit.
+A checkpoint takes a snapshot of the body *and restores it*: the simulator's hidden caches cannot be
+stored, so an uninterrupted run forgets them at the same moments as one that was resumed, and both are
+equal bit by bit.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-import robots
 from controllers import Controller
 from experiments.config import build
+from experiments.console import hush
 from experiments.errors import ExperimentError, nearest
 from experiments.log import with_prefix
 from experiments.workfile import Arrays, Track
+
+with hush():  # the simulator greets on standard error when it is imported
+    import robots
 
 
 def find_robot(name: str) -> Any:
@@ -66,8 +70,16 @@ class Loop:
         """What a recording of this loop consists of."""
         body = self.body
         return [
-            Track("sensors", (len(body.sensor_names),), "<f4", 1, names(body.sensor_names, body.sensor_units)),
-            Track("actions", (len(body.motor_names),), "<f4", 1, names(body.motor_names, ["1"] * len(body.motor_names))),
+            Track(
+                "sensors", (len(body.sensor_names),), "<f4", 1, names(body.sensor_names, body.sensor_units)
+            ),
+            Track(
+                "actions",
+                (len(body.motor_names),),
+                "<f4",
+                1,
+                names(body.motor_names, ["1"] * len(body.motor_names)),
+            ),
             *(watch.track for watch in self.watches),
         ]
 
@@ -107,11 +119,16 @@ class Loop:
                 reason, done = f"the simulation broke down at step {t}: {info['reason']}", t + 1
                 break
         self.s = s
-        rows = {"sensors": sensors[: done - start], "actions": actions[: done - start]}
+        block: dict[str, NDArray[Any]] = {
+            "sensors": sensors[: done - start],
+            "actions": actions[: done - start],
+        }
         for watch, found in zip(self.watches, watched, strict=True):
             kept = watch.track.rows(done) - watch.track.rows(start)
-            rows[watch.track.name] = np.array(found[:kept], watch.track.dtype).reshape(-1, *watch.track.shape)
-        return Block(done - start, rows, reason)
+            block[watch.track.name] = np.array(found[:kept], watch.track.dtype).reshape(
+                -1, *watch.track.shape
+            )
+        return Block(done - start, block, reason)
 
 
 def names(channels: Sequence[str], units: Sequence[str]) -> dict[str, Any]:

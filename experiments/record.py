@@ -77,8 +77,8 @@ class Task:
 def record(config: Record) -> None:
     """Record the frozen behaviours of one or many runs into their files; goes on where it was interrupted.
 
-    Every behaviour grows in a file of its own beside the run (RUN.h5.8min.part) and is merged when all are complete.
-    A behaviour that breaks down is stored up to there, with the reason; the others go on.
+    Every behaviour grows in a file of its own beside the run (RUN.h5.8min.part) and is merged when all are
+    complete. A behaviour that breaks down is stored up to there, with the reason; the others go on.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def record(config: Record) -> None:
         for task in tasks:
             _refuse_other(task, config.replace)
         jobs = min(len(tasks), config.jobs or os.cpu_count() or 1)
-        with _watching(tasks, bar(f"record {len(tasks)} behaviours", "steps")):
+        with _watching(tasks, bar(f"record {len(tasks)} behaviours [steps]")):
             parent = os.getpid()
             joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="all")(
                 joblib.delayed(record_one)(task, parent) for task in tasks
@@ -184,7 +184,11 @@ def merge(path: Path, tasks: list[Task], quiet: bool = False) -> None:
                 log.copy_recording(work, file, name, steps, "stopped" if reason else "complete", reason)
             verdict = _stationarity(file[name], find_robot(str(file.attrs["robot"])).sensor)
             file[name].attrs["stationarity"] = json.dumps(verdict)
-            say(f"{path} {task.name}: {steps} samples, {verdict['verdict']}" + (f"; {reason}" if reason else ""), quiet)
+            say(
+                f"{path} {task.name}: {steps} samples, {verdict['verdict']}"
+                + (f"; {reason}" if reason else ""),
+                quiet,
+            )
     for task in tasks:
         task.part.unlink()
         tidy(task.part)
@@ -223,7 +227,9 @@ def _tasks(path: Path, config: Record) -> list[Task]:
                 raise FileError(f"{path} has no controller frozen at {name}; {nearest(name, run.frozen)}")
         tasks = []
         for name in dict.fromkeys(chosen):
-            settings = {key: getattr(config, key) for key in ("samples", "transient", "measure", "checkpoint")}
+            settings = {
+                key: getattr(config, key) for key in ("samples", "transient", "measure", "checkpoint")
+            }
             task = Task(path, name, **settings)
             stored = run.behaviours.get(name)
             if stored is None or stored.status == "running":
@@ -241,7 +247,9 @@ def _tasks(path: Path, config: Record) -> list[Task]:
 def _tidy(path: Path) -> None:
     """Remove part files that were merged by a process which did not live to remove them."""
     with log.open_run(path) as run:
-        left = [log.part_path(path, name) for name, item in run.behaviours.items() if item.status != "running"]
+        left = [
+            log.part_path(path, name) for name, item in run.behaviours.items() if item.status != "running"
+        ]
     for part in left:
         part.unlink(missing_ok=True)
         tidy(part)
@@ -274,7 +282,7 @@ def _locked(paths: list[Path]) -> Iterator[None]:
 
 @contextmanager
 def _waiting_for(path: Path, patience: float = 30.0) -> Iterator[None]:
-    """Be the only writer of a part file; a worker whose parent was killed gives it up at its next checkpoint."""
+    """Be the only writer of a part file; a worker whose parent was killed gives up at its next checkpoint."""
     end = time.monotonic() + patience
     while True:
         try:

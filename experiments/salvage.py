@@ -80,7 +80,11 @@ def survey(path: Path) -> dict[str, int]:
             return {}
         found = {}
         for name, dataset in _datasets(file):
-            if name.endswith("/sensors") and not name.startswith("frozen/") and (rows := _readable_rows(dataset, size)):
+            if (
+                name.endswith("/sensors")
+                and not name.startswith("frozen/")
+                and (rows := _readable_rows(dataset, size))
+            ):
                 found[name.removesuffix("/sensors")] = rows
         return found
 
@@ -131,7 +135,11 @@ def _walk(group: h5py.Group, prefix: str = "") -> Iterator[tuple[str, h5py.Group
 def _datasets(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
     """All datasets with data of the experiment, not the bookkeeping of a work file."""
     for name, item in _walk(file):
-        bookkeeping = name == "commit" or name.startswith("checkpoint/") or (name.startswith("frozen/") and name.count("/") == 1)
+        bookkeeping = (
+            name == "commit"
+            or name.startswith("checkpoint/")
+            or (name.startswith("frozen/") and name.count("/") == 1)
+        )
         if isinstance(item, h5py.Dataset) and not bookkeeping:
             yield name, item
 
@@ -193,7 +201,9 @@ def _copy_rows(source: h5py.Dataset, target: h5py.File, name: str, rows: int) ->
     if source.shape == ():
         target[name] = source[()]
         return
-    copy = target.create_dataset(name, (rows, *source.shape[1:]), source.dtype, maxshape=source.maxshape, chunks=source.chunks)
+    copy = target.create_dataset(
+        name, (rows, *source.shape[1:]), source.dtype, maxshape=source.maxshape, chunks=source.chunks
+    )
     step = source.chunks[0] if source.chunks else max(1, rows)
     for start in range(0, rows, step):
         copy[start : start + step] = source[start : min(start + step, rows)]

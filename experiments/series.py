@@ -37,8 +37,8 @@ def read_series(source: str, column: str = "") -> Series:
     Parameters
     ----------
     source
-        A .csv or text file (comma, semicolon, tab or blanks between numbers, an optional header line, # comments),
-        a .npy file, or an HDF5 file with the dataset's name: data.h5:/group/dataset.
+        A .csv or text file (comma, semicolon, tab or blanks between numbers, an optional header line, #
+        comments), a .npy file, or an HDF5 file with the dataset's name: data.h5:/group/dataset.
     column
         Index (from 0) or name of the column; may be left out where there is only one.
 
@@ -65,18 +65,22 @@ def read_series(source: str, column: str = "") -> Series:
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise ExperimentError(
-            f"{source}: value {bad[0]} of column {name!r} is {values[bad[0]]}, and {bad.size} of {values.size} are not "
-            "finite; cut them out or fill them in first"
+            f"{source}: value {bad[0]} of column {name!r} is {values[bad[0]]}, and {bad.size} of "
+            f"{values.size} are not finite; cut them out or fill them in first"
         )
     return Series(values, name, source)
 
 
-def pick(data: NDArray[np.generic], names: Sequence[str], column: str, source: str) -> tuple[NDArray[np.float64], str]:
+def pick(
+    data: NDArray[np.generic], names: Sequence[str], column: str, source: str
+) -> tuple[NDArray[np.float64], str]:
     """One column of a table as float64, and its name."""
     if data.ndim == 1:
         data = data[:, None]
     if data.ndim != 2:
-        raise ExperimentError(f"{source} has shape {data.shape}; a series has shape (samples,) or (samples, columns)")
+        raise ExperimentError(
+            f"{source} has shape {data.shape}; a series has shape (samples,) or (samples, columns)"
+        )
     index = find_column(data.shape[1], names, column, source)
     return np.ascontiguousarray(data[:, index], np.float64), (names[index] if len(names) else str(index))
 
@@ -92,10 +96,14 @@ def find_column(columns: int, names: Sequence[str], column: str, source: str) ->
         return list(names).index(column)
     if column.isdigit():
         if int(column) >= columns:
-            raise ExperimentError(f"{source} has {columns} columns; --sensor {column} is beyond 0 to {columns - 1}")
+            raise ExperimentError(
+                f"{source} has {columns} columns; --sensor {column} is beyond 0 to {columns - 1}"
+            )
         return int(column)
     if not names:
-        raise ExperimentError(f"the columns of {source} have no names; --sensor takes an index from 0 to {columns - 1}")
+        raise ExperimentError(
+            f"the columns of {source} have no names; --sensor takes an index from 0 to {columns - 1}"
+        )
     raise ExperimentError(f"{source} has no column {column!r}; {nearest(column, names)}")
 
 
@@ -140,15 +148,21 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _from_hdf5(file: h5py.File, path: Path, dataset: str, column: str) -> tuple[NDArray[np.generic], list[str]]:
+def _from_hdf5(
+    file: h5py.File, path: Path, dataset: str, column: str
+) -> tuple[NDArray[np.generic], list[str]]:
     found: list[str] = []
     file.visititems(
-        lambda name, item: found.append(f"/{name}") if isinstance(item, h5py.Dataset) and item.dtype.kind in "fiu" else None
+        lambda name, item: (
+            found.append(f"/{name}") if isinstance(item, h5py.Dataset) and item.dtype.kind in "fiu" else None
+        )
     )
     if not dataset:
         if len(found) != 1:
             listed = ", ".join(found[:8]) or "none"
-            raise ExperimentError(f"{path} holds {len(found)} datasets of numbers; name one as {path}:/name: {listed}")
+            raise ExperimentError(
+                f"{path} holds {len(found)} datasets of numbers; name one as {path}:/name: {listed}"
+            )
         dataset = found[0]
     if f"/{dataset.strip('/')}" not in found:
         raise ExperimentError(f"{path} holds no dataset {dataset!r}; {nearest(dataset, found)}")

@@ -43,7 +43,8 @@ def _print_run(run: Run) -> None:
     out = console()
     out.print(f"{run.path}: {run.robot} under {run.controller}, seed {run.seed}", style="bold")
     sensors = run.learning.sensors
-    out.print(f"{len(sensors.names)} sensors, {len(run.learning.actions.names)} motors at {run.learning.attrs['rate_hz']:g} Hz")
+    motors, rate = run.learning.actions, run.learning.attrs["rate_hz"]
+    out.print(f"{len(sensors.names)} sensors, {len(motors.names)} motors at {rate:g} Hz")
     table = Table("phase", "samples", "wanted", "transient", "state", box=None, header_style="bold")
     table.add_row(*_row("learning", run.learning))
     for name in run.frozen:

@@ -76,14 +76,18 @@ def film(robot: str, settings: dict[str, object], frozen: log.FrozenState, confi
         steps = first + round(config.seconds * rate)
         writer = None
         with bars(config.quiet) as bar:
-            report = bar("film", "steps")
+            report = bar("film [steps]")
             for t in range(steps):
                 if t >= first and (t - first) % every == 0:
                     picture = np.ascontiguousarray(body.render())
                     if writer is None:
                         height, width = picture.shape[:2]
                         writer = imageio_ffmpeg.write_frames(
-                            str(temporary), (width, height), fps=rate / every, macro_block_size=2, ffmpeg_log_level="error"
+                            str(temporary),
+                            (width, height),
+                            fps=rate / every,
+                            macro_block_size=2,
+                            ffmpeg_log_level="error",
                         )
                         writer.send(None)
                     writer.send(picture)

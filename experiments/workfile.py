@@ -1,11 +1,11 @@
 """A file that grows while an experiment runs, and that `kill -9` cannot break.
 
-The sizes of an experiment are known before it starts. So everything HDF5 needs to find the data (its metadata) is
-written once, before the first step, and the space for all rows is reserved. From then on rows are written in
-place, with plain `pwrite`, and HDF5 itself is not involved: there is no moment at which the file does not open.
-One 32-byte record, `commit`, says how many steps are valid. It is written last, after the rows it speaks of
-are on the disk. A checkpoint (the state of body and controller) goes into one of two slots in turn, and the
-same record says which one counts, so that rows and checkpoint never disagree.
+The sizes of an experiment are known before it starts. So everything HDF5 needs to find the data (its
+metadata) is written once, before the first step, and the space for all rows is reserved. From then on rows
+are written in place, with plain `pwrite`, and HDF5 itself is not involved: there is no moment at which the
+file does not open. One 32-byte record, `commit`, says how many steps are valid. It is written last, after
+the rows it speaks of are on the disk. A checkpoint (the state of body and controller) goes into one of two
+slots in turn, and the same record says which one counts, so that rows and checkpoint never disagree.
 
 When the experiment is over, `experiments.log` copies the rows into the compressed file that stays.
 """
@@ -109,12 +109,13 @@ class WorkFile:
         """
         first = pack(state)
         capacity = 2 * len(first) + 2**16
-        layout = {
+        layout: dict[str, Any] = {
             "group": group,
             "steps": steps,
             "capacity": capacity,
             "tracks": [
-                [t.name, t.every, int(np.dtype(t.dtype).itemsize * np.prod(t.shape, dtype=int))] for t in tracks
+                [t.name, t.every, int(np.dtype(t.dtype).itemsize * np.prod(t.shape, dtype=int))]
+                for t in tracks
             ],
             "marks": dict(marks or {}),
         }
@@ -128,7 +129,9 @@ class WorkFile:
                 file.attrs["layout"] = json.dumps(layout)
                 file.require_group(group).attrs.update(group_attrs or {})
                 for track in tracks:
-                    data = _reserve(file, f"{group}/{track.name}", (track.rows(steps), *track.shape), track.dtype)
+                    data = _reserve(
+                        file, f"{group}/{track.name}", (track.rows(steps), *track.shape), track.dtype
+                    )
                     data.attrs.update(track.attrs)
                     data.attrs["every"] = track.every
                 for name in ("checkpoint/A", "checkpoint/B", *layout["marks"]):
@@ -208,8 +211,8 @@ class WorkFile:
     def _fitting(self, data: bytes) -> bytes:
         if len(data) + 2 * NUMBER.itemsize > self._capacity:
             raise FileError(
-                f"the state of body and controller has grown to {len(data)} bytes, but {self.path} has room for "
-                f"{self._capacity}; let the controller keep a state of bounded size"
+                f"the state of body and controller has grown to {len(data)} bytes, but {self.path} has "
+                f"room for {self._capacity}; let the controller keep a state of bounded size"
             )
         return data
 
@@ -220,8 +223,8 @@ class WorkFile:
                 written += os.pwrite(self._fd, data[written:], offset + written)
         except OSError as error:
             raise FileError(
-                f"cannot write to {self.path}: {error.strerror}; all {self.steps} committed steps are readable; "
-                "make room and run the same command again to go on"
+                f"cannot write to {self.path}: {error.strerror}; all {self.steps} committed steps are "
+                "readable; make room and run the same command again to go on"
             ) from error
 
 
@@ -238,7 +241,7 @@ def read_state(path: Path) -> Arrays:
         _, slot, length, checksum = (int(x) for x in file["commit"][:])
         data = file[f"checkpoint/{'AB'[slot]}"][:length].tobytes()
     if zlib.crc32(data) != checksum:
-        raise FileError(f"{path} is damaged: its checkpoint does not match its checksum; rows can still be read")
+        raise FileError(f"{path} is damaged: its checkpoint has a wrong checksum; rows can still be read")
     return unpack(data)
 
 
@@ -275,7 +278,7 @@ def writing(path: Path) -> Iterator[None]:
             holder = os.pread(fd, 100, 0).decode(errors="replace").strip()
             os.close(fd)
             who = f" (process {holder})" if holder else ""
-            raise FileError(f"{path} is being written by another process{who}; wait for it or stop it") from error
+            raise FileError(f"{path} is being written by another process{who}; wait or stop it") from error
         # The last holder removes the side-car: a lock on a removed one protects nothing.
         with suppress(FileNotFoundError):
             if os.fstat(fd).st_ino == side.stat().st_ino:

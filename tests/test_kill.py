@@ -1,4 +1,4 @@
-"""Kill experiments at random moments: the file opens, what was reported is there, and the end result is the same."""
+"""Kill experiments at random moments: the file opens, nothing reported is lost, and the end is the same."""
 
 import hashlib
 import os

@@ -41,11 +41,18 @@ def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_pack_keeps_every_bit() -> None:
-    arrays = {"config.eps": np.array(0.1), "rng": np.array([2**64 - 1, 3], np.uint64), "none": np.zeros((0, 3)), "b": np.array(True)}
+    arrays = {
+        "config.eps": np.array(0.1),
+        "rng": np.array([2**64 - 1, 3], np.uint64),
+        "none": np.zeros((0, 3)),
+        "b": np.array(True),
+    }
     back = unpack(pack(arrays))
     assert list(back) == list(arrays)
     for key, value in arrays.items():
-        assert back[key].dtype == value.dtype and back[key].shape == value.shape and (back[key] == value).all()
+        assert (
+            back[key].dtype == value.dtype and back[key].shape == value.shape and (back[key] == value).all()
+        )
 
 
 def test_rows_count_only_after_a_commit(tmp_path: Path) -> None:
@@ -114,9 +121,24 @@ def test_too_little_space_is_found_before_the_start(tmp_path: Path) -> None:
 def test_a_file_size_limit_is_found_before_the_start(tmp_path: Path) -> None:
     """As on a full disk: the space is reserved first, so nothing is begun that cannot end."""
     code = "from experiments.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "learn", "hexapod", "--minutes", "60", "--freeze", "1", "--out", f"{tmp_path}/r.h5"]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "learn",
+        "hexapod",
+        "--minutes",
+        "60",
+        "--freeze",
+        "1",
+        "--out",
+        f"{tmp_path}/r.h5",
+    ]
     done = subprocess.run(
-        command, capture_output=True, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, 10**6))
+        command,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, 10**6)),
     )
     assert done.returncode == 2
     assert "File too large" in done.stderr and "Traceback" not in done.stderr
@@ -171,7 +193,9 @@ def test_a_run_holds_everything_the_documentation_promises(run_file: Path) -> No
         assert json.loads(file.attrs["config"])["body"]["gravity"] > 0
         assert "pybullet" in json.loads(file.attrs["versions"])
         sensors = file["learning/sensors"]
-        assert sensors.dtype == np.float32 and sensors.chunks[0] == log.CHUNK and sensors.compression == "gzip"
+        assert (
+            sensors.dtype == np.float32 and sensors.chunks[0] == log.CHUNK and sensors.compression == "gzip"
+        )
         assert len(sensors.attrs["names"]) == len(sensors.attrs["units"]) == sensors.shape[1] == 19
         assert file["frozen/0.1min/controller/C"].dtype == np.float64
         assert file["behaviours/0.2min"].attrs["transient"] == 100
@@ -191,7 +215,7 @@ def test_the_log_is_what_the_frozen_controller_saw_and_did(run_file: Path) -> No
         state = run.frozen["0.2min"].controller
         s, a = run.behaviours["0.2min"].sensors[:], run.behaviours["0.2min"].actions[:]
     z = s.astype(float) @ state["C"].T + state["h"]
-    # A matrix product adds up in another order than the controller's loop: a few units of the last place of float32.
+    # A matrix product adds up in another order than the controller: a few units of float32's last place.
     np.testing.assert_allclose(a, np.tanh(z), rtol=0, atol=3e-7)
 
 
@@ -199,7 +223,15 @@ def test_rows_are_indexed_like_an_array(run_file: Path) -> None:
     with h5py.File(run_file) as file:
         data = file["learning/sensors"][:250]
         rows = Rows(file["learning/sensors"], 250)
-        for key in (slice(None), 3, -1, slice(-5, None), slice(10, 5), slice(None, None, 7), slice(None, None, -1)):
+        for key in (
+            slice(None),
+            3,
+            -1,
+            slice(-5, None),
+            slice(10, 5),
+            slice(None, None, 7),
+            slice(None, None, -1),
+        ):
             assert np.array_equal(rows[key], data[key]), key
         assert np.array_equal(rows[..., 2], data[..., 2])
         assert np.array_equal(rows[5:9, 2], data[5:9, 2])
@@ -242,7 +274,7 @@ def test_a_truncated_file_says_what_can_be_saved_and_saves_it(tmp_path: Path, ru
     for share in (0.3, 0.6, 0.9, 0.999):
         path = tmp_path / "cut.h5"
         path.write_bytes(whole[: int(share * len(whole))])
-        with pytest.raises(FileError, match="damaged.*(can be saved|nothing can be saved)") as info:
+        with pytest.raises(FileError, match=r"damaged.*(can be saved|nothing can be saved)") as info:
             open_run(path)
         if "can be saved with" not in str(info.value):
             continue
@@ -268,7 +300,7 @@ def test_flipped_bits_in_the_data_are_found(tmp_path: Path, run_file: Path) -> N
     with open(path, "r+b") as raw:
         raw.seek(chunk.byte_offset + chunk.size // 2)
         raw.write(b"\0\xff\0\xff")
-    with open_run(path) as run, pytest.raises(FileError, match="damaged.*4096 rows of behaviours/0.2min"):
+    with open_run(path) as run, pytest.raises(FileError, match=r"damaged.*4096 rows of behaviours/0.2min"):
         run.behaviours["0.2min"].sensors[:]
     out = tmp_path / "saved.h5"
     assert salvage(Salvage(path, out))["behaviours/0.2min/sensors"] == log.CHUNK

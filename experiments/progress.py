@@ -1,0 +1,235 @@
+"""Learn, record and quantify in one go: how complexity grows while a robot learns."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import joblib
+import numpy as np
+import tyro
+from rich.table import Table
+
+import quantify as q
+from experiments import log
+from experiments.config import Settings, outcome
+from experiments.console import console, say
+from experiments.errors import ExperimentError
+from experiments.learn import Learn, learn, resolve
+from experiments.loop import find_robot
+from experiments.quantify import Quantify, quantify_behaviours
+from experiments.record import Record, record
+
+QUANTITIES = ("D", "E_state", "E_mem", "E_core")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Learn, record and quantify: the table and the picture of learning progress."""
+
+    robot: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ROBOT")]
+    """Body to learn with, such as hexapod or snake."""
+    controller: str = "ulr"
+    """Learning rule by name, or your own as my_module:MyRule."""
+    minutes: float = 8.0
+    """Length of learning in simulated minutes."""
+    freeze: tuple[float, ...] = (2.0, 4.0, 8.0)
+    """Minutes at which the controller is frozen, recorded and quantified."""
+    seeds: tuple[int, ...] = (1,)
+    """One run per seed."""
+    samples: int = 1_000_000
+    """Samples to record per behaviour."""
+    transient: int = 10_000
+    """Samples to discard before recording."""
+    eps_range: tuple[float, float] | None = None
+    """Scales to average over; chosen for each behaviour if not given."""
+    common: tuple[float, float] = (0.1, 0.4)
+    """Scales on which core complexity is compared as well, the same for all behaviours."""
+    out: Path = Path("runs")
+    """Folder for runs, table and picture."""
+    jobs: int = 0
+    """Parallel processes; 0 for one per core."""
+    body: Settings = field(default_factory=dict)
+    """Settings of the body that differ from its defaults."""
+    rule: Settings = field(default_factory=dict)
+    """Settings of the learning rule that differ from its defaults."""
+    quiet: bool = False
+    """Say nothing while working."""
+
+
+def progress(config: Progress) -> dict[str, Any]:
+    """Run the whole experiment, print the table, save picture and numbers; goes on where it was interrupted.
+
+    Returns
+    -------
+    dict
+        What is saved as JSON: the settings, and one row per seed and freeze time. A behaviour that broke
+        down or could not be quantified has the reason in its row.
+    """
+    if not config.seeds:
+        raise ExperimentError("give at least one seed")
+    if not config.freeze:
+        raise ExperimentError("give at least one freeze time; there is nothing to quantify without")
+    runs = [_learn_config(config, seed) for seed in dict.fromkeys(config.seeds)]
+    for run in runs:
+        resolve(run)
+    jobs = min(len(runs), config.jobs or os.cpu_count() or 1)
+    paths = joblib.Parallel(n_jobs=jobs, batch_size=1)(joblib.delayed(learn)(run) for run in runs)
+    alive = []
+    for path in paths:
+        with log.open_run(path) as learned:
+            if learned.frozen:
+                alive.append(path)
+    if alive:
+        recordings = Record(tuple(alive), config.samples, config.freeze, config.transient)
+        record(dataclasses.replace(recordings, jobs=config.jobs, quiet=config.quiet))
+    rows = [row for path in paths for row in _rows(path, config)]
+    document = {"settings": outcome(config), "versions": log.versions(), "rows": rows}
+    stem = config.out / f"{config.robot}-{config.controller.replace(':', '.')}-progress"
+    table_path, picture = stem.with_suffix(".json"), stem.with_suffix(".png")
+    table_path.write_text(json.dumps(document, indent=1) + "\n")
+    draw(document, picture)
+    console().print(table(document))
+    for row in rows:
+        for caveat in row.get("caveats", ()):
+            say(f"seed {row['seed']} {row['name']}: {caveat}", config.quiet)
+    print(f"picture: {picture}\nnumbers: {table_path}\nruns:    {', '.join(map(str, paths))}")
+    return document
+
+
+def _learn_config(config: Progress, seed: int) -> Learn:
+    shared = {f.name for f in dataclasses.fields(Learn)} & {f.name for f in dataclasses.fields(Progress)} - {
+        "out"
+    }
+    name = config.controller.replace(":", ".")
+    return Learn(
+        **{key: getattr(config, key) for key in shared},
+        seed=seed,
+        out=config.out / f"{config.robot}-{name}-{seed}.h5",
+    )
+
+
+def _rows(path: Path, config: Progress) -> list[dict[str, Any]]:
+    """One row per freeze time of a run."""
+    with log.open_run(path) as run:
+        seed, reason = run.seed, run.learning.reason
+        sensor = find_robot(run.robot).sensor
+        wanted = [minutes for minutes in sorted(set(config.freeze)) if log.label(minutes) in run.behaviours]
+        amplitude = {
+            log.label(t): float(np.std(run.behaviours[log.label(t)].sensors[:, sensor])) for t in wanted
+        }
+        reasons = {name: run.behaviours[name].reason for name in amplitude}
+    settings = Quantify(str(path), freeze=tuple(wanted), eps_range=config.eps_range, quiet=config.quiet)
+    results, _, failures = quantify_behaviours(settings, path) if wanted else ({}, {}, {})
+    rows = []
+    for minutes in sorted(set(config.freeze)):
+        name = log.label(minutes)
+        row: dict[str, Any] = {"seed": seed, "name": name, "minutes": minutes, "run": str(path)}
+        if name not in amplitude:
+            row["reason"] = reason or "not recorded"
+        else:
+            row |= {"std": amplitude[name], "reason": reasons[name] or str(failures.get(name, ""))}
+        if name in results:
+            row |= _numbers(results[name], config.common)
+        rows.append(row)
+    return rows
+
+
+def _numbers(result: q.Quantification, common: tuple[float, float]) -> dict[str, Any]:
+    plain = result.to_dict()
+    row = {name: plain[name] for name in QUANTITIES}
+    row |= {"range": [result.range.lo, result.range.hi], "caveats": list(result.caveats)}
+    try:
+        shared = result.decomposition.over(*common)
+        row["common"] = {
+            "E_core": shared.E_core,
+            "E_core_sd": shared.E_core_sd,
+            "D": shared.D,
+            "kappa": shared.kappa,
+        }
+    except ValueError as error:
+        row["common"] = {"reason": str(error)}
+    return row
+
+
+def table(document: dict[str, Any]) -> Table:
+    """Learning progress as a table; ± is the sampling error (last column: the spread over scales)."""
+    low, high = document["settings"]["common"]
+    result = Table(
+        *("seed", "learned", "std", "D", "E_state", "E_mem", "E_core"),
+        *("s_min .05-.1", "scales", f"E_core on {low:g}-{high:g}"),
+        title="Learning progress: complexity of the frozen behaviours, in nats",
+        header_style="bold",
+    )
+    for row in document["rows"]:
+        cells = [str(row["seed"]), f"{row['minutes']:g} min", f"{row['std']:.3f}" if "std" in row else ""]
+        if "E_core" not in row:
+            result.add_row(*cells, row["reason"])
+            continue
+        cells += [_with_error(row[name]["value"], row[name]["sampling"]) for name in QUANTITIES]
+        cells.append("{:.2f}-{:.2f}".format(*row["E_core"]["s_min_interval"]))
+        cells.append("{:.2g}-{:.2g}".format(*row["range"]))
+        shared = row["common"]
+        cells.append(_with_error(shared["E_core"], shared["E_core_sd"]) if "E_core" in shared else "-")
+        result.add_row(*cells)
+    return result
+
+
+def _with_error(value: float | None, error: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if error is None or np.isnan(error) else f"{value:.2f} ± {error:.2f}"
+
+
+def draw(document: dict[str, Any], path: Path) -> None:
+    """Draw dimension and complexities against learning time, one thin line per seed and their median."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows = [row for row in document["rows"] if "E_core" in row]
+    settings = document["settings"]
+    figure, axes = plt.subplots(
+        1, 2, figsize=(9, 3.8), layout="constrained", gridspec_kw={"width_ratios": [2, 1]}
+    )
+    colours = {"E_core": "#000000", "E_state": "#D55E00", "E_mem": "#0072B2", "D": "#009E73"}
+    words = {"E_core": "core", "E_state": "state", "E_mem": "memory", "D": "dimension"}
+    for name in ("E_core", "E_state", "E_mem", "D"):
+        ax = axes[1] if name == "D" else axes[0]
+        seeds = sorted({row["seed"] for row in rows})
+        for seed in seeds:
+            mine = [row for row in rows if row["seed"] == seed]
+            x = [row["minutes"] for row in mine]
+            y = [row[name]["value"] for row in mine]
+            error = [row[name]["sampling"] or 0.0 for row in mine]
+            one = len(seeds) == 1
+            ax.errorbar(
+                x, y, error, marker="o", capsize=3, color=colours[name], alpha=1 if one else 0.35,
+                linewidth=2 if one else 0.8, label=words[name] if one else None,
+            )  # fmt: skip
+        if len(seeds) > 1:
+            times = sorted({row["minutes"] for row in rows})
+            middle = [np.median([row[name]["value"] for row in rows if row["minutes"] == t]) for t in times]
+            ax.plot(
+                times, middle, color=colours[name], linewidth=2.5, marker="o", label=f"{words[name]} (median)"
+            )
+    axes[0].set(xlabel="learning time [min]", ylabel="complexity [nats]")
+    axes[1].set(xlabel="learning time [min]", ylabel="dimension D")
+    for ax in axes:
+        ax.set_ylim(bottom=min(0, ax.get_ylim()[0]))
+        ax.spines[["top", "right"]].set_visible(False)
+        if not rows:
+            ax.text(0.5, 0.5, "nothing could be quantified", ha="center", transform=ax.transAxes)
+    if rows:
+        axes[0].legend(frameon=False)
+    figure.suptitle(
+        f"{settings['robot']} under {settings['controller']}, {settings['samples']:,} samples per behaviour"
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)

@@ -1,0 +1,362 @@
+"""The command line: every mistake is one clear line, exit status 2, and nothing written."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from experiments.cli import COMMANDS, main, parse
+from experiments.config import difference, parse_settings, read_toml
+from experiments.errors import ExperimentError
+from experiments.learn import Learn, learn
+from experiments.log import open_run
+from experiments.record import Record, record
+
+QUICK = ["--minutes", "0.1", "--freeze", "0.05", "0.1", "--checkpoint", "100", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cli") / "run.h5"
+    assert main(["learn", "hexapod", *QUICK, "--out", str(path)]) == 0
+    return path
+
+
+def run_and_fail(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run a command that must fail with status 2 and say why in one line."""
+    assert main(list(arguments)) == 2
+    error = capsys.readouterr().err.strip()
+    assert error.startswith("selforg: ") and "\n" not in error
+    return error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lern", "hexapod"], "did you mean 'learn'"),
+        (["learn", "hexapot"], "did you mean 'hexapod'"),
+        (["learn", "hexapod", "--controller", "url"], "did you mean 'ulr'"),
+        (["learn", "hexapod", "--controller", "no_such_module:Rule"], "no_such_module"),
+        (["learn", "hexapod", "--minutes", "-1"], "greater than 0"),
+        (["learn", "hexapod", "--minutes", "nan"], "greater than 0"),
+        (
+            ["learn", "hexapod", "--minutes", "3", "--freeze", "2", "4"],
+            "freeze 4 lies outside the experiment of 3 minutes",
+        ),
+        (["learn", "hexapod", "--freeze", "-1"], "outside the experiment"),
+        (["learn", "hexapod", "--seed", "-1"], "seed is -1"),
+        (["learn", "hexapod", "--checkpoint", "0"], "at least 1"),
+        (["learn", "hexapod", "--interval", "0"], "greater than 0"),
+        (["learn", "hexapod", "--body", "gravty=3"], "did you mean 'gravity'"),
+        (["learn", "hexapod", "--body", "gravity=-3"], "gravity is -3"),
+        (["learn", "hexapod", "--body", "gravity=heavy"], "gravity is 'heavy'"),
+        (["learn", "hexapod", "--rule", "epz=3"], "did you mean 'eps'"),
+        (["learn", "hexapod", "--config", "none.toml"], "cannot read the configuration none.toml"),
+        (["record", "none.h5"], "none.h5 does not exist"),
+        (["show", "none.h5"], "none.h5 does not exist"),
+        (["video", "none.h5", "x.mp4"], "none.h5 does not exist"),
+        (["export", "none.h5", "out"], "none.h5 does not exist"),
+        (["salvage", "none.h5", "out.h5"], "none.h5 does not exist"),
+        (["quantify", "none.csv"], "none.csv does not exist"),
+        (["quantify", "none.c2"], "none.c2 does not exist"),
+        (["quantify", "none.h5:/x"], "none.h5 does not exist"),
+    ],
+)
+def test_wrong_requests(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in run_and_fail(capsys, *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_requests_that_do_not_fit_the_run(
+    learned: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    before = learned.read_bytes()
+    path = str(learned)
+    for arguments, message in (
+        (["record", path, "--samples", "0"], "samples is 0"),
+        (["record", path, "--transient", "-1"], "transient is -1"),
+        (["record", path, "--jobs", "-1"], "jobs is -1"),
+        (["record", path, "--freeze", "8"], "known: 0.05min, 0.1min"),
+        (["quantify", path], "holds no recorded behaviour"),
+        (["quantify", path, "--freeze", "8"], "holds no behaviour '8min'"),
+        (["video", path, str(tmp_path / "x.mp4"), "--freeze", "8"], "no controller frozen at 8min"),
+        (["video", path, str(tmp_path / "x.gif")], "must end in .mp4"),
+        (["video", path, str(tmp_path / "x.mp4"), "--seconds", "0"], "greater than 0"),
+        (["export", path, str(tmp_path / "out")], "holds no recorded behaviour"),
+        (["export", path, str(tmp_path), "--learning"], "exists already"),
+        (["learn", "hexapod", *QUICK, "--seed", "2", "--out", path], "seed is 1 there and 2 here"),
+        (
+            ["learn", "hexapod", *QUICK, "--rule", "eps=0.005", "--out", path],
+            "rule.eps is 0.0026 there and 0.005 here",
+        ),
+    ):
+        assert message in run_and_fail(capsys, *arguments)
+    assert learned.read_bytes() == before
+    assert [p.name for p in learned.parent.iterdir()] == ["run.h5"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_finished_run_is_left_alone(learned: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = learned.stat()
+    assert main(["learn", "hexapod", *QUICK[:-1], "--out", str(learned)]) == 0
+    assert "already complete (300 steps); nothing to do" in capsys.readouterr().err
+    assert learned.stat() == before
+
+
+def test_flags_beat_the_file_and_the_file_beats_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    lines = ['robot = "snake"', "minutes = 3", "freeze = [1, 2]", 'out = "x.h5"']
+    file.write_text("\n".join([*lines, "[body]", "gravity = 5", "[rule]", "eps = 0.01"]))
+    config = parse(Learn, ["--config", str(file), "--minutes", "4", "--rule", "eps=.02"], "selforg learn")
+    assert (config.robot, config.minutes, config.freeze, config.out) == (
+        "snake",
+        4.0,
+        (1.0, 2.0),
+        Path("x.h5"),
+    )
+    assert config.body == {"gravity": 5} and config.rule == {"eps": 0.02} and config.seed == 1
+    assert isinstance(config.freeze[0], float)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("minuets = 3", "unknown key 'minuets'; did you mean 'minutes'"),
+        ('minutes = "3"', "must be a number"),
+        ("seed = 1.5", "must be a whole number"),
+        ("freeze = 2", "must be a list"),
+        ("quiet = 1", "must be true or false"),
+        ("body = 3", "must be a table"),
+        ("minutes = ", "not valid TOML"),
+    ],
+)
+def test_mistakes_in_a_configuration_file(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "c.toml").write_text(text)
+    with pytest.raises(ExperimentError, match=message):
+        read_toml(tmp_path / "c.toml", Learn)
+
+
+def test_the_resolved_configuration_is_in_the_file(learned: Path) -> None:
+    with open_run(learned) as run:
+        assert run.config["minutes"] == 0.1 and run.config["freeze"] == [0.05, 0.1]
+        assert run.config["body"]["control_step"] == 0.02
+        assert run.config["rule"]["eps"] == 0.0026
+
+
+def test_settings_are_read_like_toml() -> None:
+    assert parse_settings(["a=1", "b=.5", "c=true", "d=word", "e=x=y"]) == {
+        "a": 1,
+        "b": 0.5,
+        "c": True,
+        "d": "word",
+        "e": "x=y",
+    }
+    with pytest.raises(ValueError, match="KEY=VALUE"):
+        parse_settings(["a"])
+
+
+def test_differences_are_named() -> None:
+    assert difference({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}}) == ["b.c is 2 there and 3 here"]
+    assert difference({"a": [1]}, {"a": [1]}) == []
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ""])
+def test_help_ends_well(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        assert main([command, "--help"] if command else ["--help"]) == 0
+    except SystemExit as end:
+        assert end.code == 0
+    assert "usage: selforg" in capsys.readouterr().out
+
+
+def test_a_bad_flag_suggests_the_nearest_and_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["learn", "hexapod", "--minuts", "3"])
+    assert end.value.code == 2
+    assert "--minutes" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.cli",
+        "learn",
+        "hexapod",
+        "--minutes",
+        "60",
+        "--out",
+        str(path),
+    ]
+    command += ["--freeze", "60", "--checkpoint", "50"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if path.exists():
+            with open_run(path) as run:
+                if run.learning.steps >= 100:
+                    break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted; what was committed is safe" in error and "Traceback" not in error
+    assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]
+    with open_run(path) as run:
+        assert run.learning.steps >= 100 and run.learning.status == "running"
+    assert main(["record", str(path)]) == 2
+
+
+def test_a_running_experiment_refuses_a_second_writer(
+    learned: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from experiments.workfile import writing
+
+    with writing(learned):
+        message = run_and_fail(capsys, "record", str(learned), "--samples", "10", "--jobs", "1")
+    assert f"being written by another process (process {os.getpid()})" in message
+
+
+def test_a_blow_up_stops_that_run_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A body that soon counts as blown up: rows so far and the reason are in the file."""
+    path = tmp_path / "run.h5"
+    learn(
+        Learn(
+            "hexapod",
+            minutes=0.2,
+            freeze=(0.0, 0.2),
+            checkpoint=100,
+            out=path,
+            quiet=True,
+            body={"max_joint_speed": 0.5},
+        )
+    )
+    with open_run(path) as run:
+        assert run.learning.status == "stopped" and "rad/s" in run.learning.reason
+        assert 0 < run.learning.steps < 600
+        assert list(run.frozen) == ["0min"]
+    record(Record((path,), samples=500, transient=0, checkpoint=50, jobs=1, quiet=True))
+    with open_run(path) as run:
+        behaviour = run.behaviours["0min"]
+        assert behaviour.status == "stopped" and "broke down" in behaviour.reason
+        assert len(behaviour.sensors) == behaviour.steps
+    assert main(["show", str(path)]) == 0
+    assert "stopped: the simulation broke down" in capsys.readouterr().out.replace("\n", " ")
+
+
+class NotANumber(__import__("controllers").Controller):
+    """A rule that breaks down after 120 steps."""
+
+    def update(self, s: np.ndarray) -> None:
+        if self.t == 120:
+            self.C[:] = np.nan
+
+
+def test_nan_in_the_controller_stops_that_run_with_its_reason(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    rule = f"{__name__}:NotANumber"
+    learn(
+        Learn("hexapod", controller=rule, minutes=0.1, freeze=(0.0, 0.1), checkpoint=50, out=path, quiet=True)
+    )
+    with open_run(path) as run:
+        assert run.learning.status == "stopped" and run.learning.steps == 120
+        assert (
+            "the controller broke down at step 120" in run.learning.reason
+            and "C[0, 0]" in run.learning.reason
+        )
+        assert np.isfinite(run.learning.actions[:]).all()
+        assert list(run.frozen) == ["0min"]
+
+
+def test_show_prints_a_run_and_any_other_file(
+    learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", str(learned)]) == 0
+    text = capsys.readouterr().out
+    assert "hexapod under ulr, seed 1" in text and "frozen, not recorded" in text
+    with h5py.File(tmp_path / "o.h5", "w") as file:
+        file["g/x"] = np.zeros((3, 2))
+    assert main(["show", str(tmp_path / "o.h5")]) == 0
+    assert "/g/x  (3, 2) float64" in capsys.readouterr().out
+
+
+def test_export_to_csv_and_minari_gives_the_same_numbers(learned: Path, tmp_path: Path) -> None:
+    minari = pytest.importorskip("minari")
+    path = tmp_path / "run.h5"
+    path.write_bytes(learned.read_bytes())
+    record(Record((path,), samples=5000, transient=10, jobs=1, freeze=(0.1,), quiet=True))
+    assert main(["export", str(path), str(tmp_path / "csv"), "--quiet"]) == 0
+    assert (
+        main(["export", str(path), str(tmp_path / "minari"), "--format", "minari", "--learning", "--quiet"])
+        == 0
+    )
+    with open_run(path) as run:
+        sensors, actions, lessons = (
+            run.behaviours["0.1min"].sensors[:],
+            run.behaviours["0.1min"].actions[:],
+            run.learning.sensors[:],
+        )
+        names = run.behaviours["0.1min"].sensors.names
+    table = np.loadtxt(tmp_path / "csv" / "0.1min.csv", delimiter=",", skiprows=1)
+    header = (tmp_path / "csv" / "0.1min.csv").read_text().splitlines()[0].split(",")
+    assert header[1 : 1 + len(names)] == list(names)
+    assert np.array_equal(table[:, 1:].astype(np.float32), np.hstack([sensors, actions]))
+    assert table[-1, 0] == pytest.approx(4999 * 0.02, abs=1e-9)
+    dataset = minari.MinariDataset(tmp_path / "minari" / "data")
+    first, second = dataset[0], dataset[1]
+    assert np.array_equal(first.observations, lessons) and len(first.actions) == len(lessons) - 1
+    assert np.array_equal(second.observations, sensors) and np.array_equal(second.actions, actions[:-1])
+    assert second.truncations[-1] and not second.terminations.any()
+    assert dataset.action_space.contains(second.actions[0])
+
+
+def test_a_film_is_written_and_can_be_read(learned: Path, tmp_path: Path) -> None:
+    import imageio_ffmpeg
+
+    out = tmp_path / "film.mp4"
+    assert (
+        main(
+            [
+                "video",
+                str(learned),
+                str(out),
+                "--seconds",
+                "0.4",
+                "--skip",
+                "0",
+                "--freeze",
+                "0.05",
+                "--quiet",
+            ]
+        )
+        == 0
+    )
+    frames = imageio_ffmpeg.read_frames(str(out))
+    meta = next(frames)
+    assert meta["fps"] == 25 and len(list(frames)) == 10
+    assert [p.name for p in tmp_path.iterdir()] == ["film.mp4"]
+
+
+def test_doctor_finds_everything_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    assert "hexapod" in capsys.readouterr().out
+
+
+def test_json_of_versions_is_plain(learned: Path) -> None:
+    with h5py.File(learned) as file:
+        assert set(json.loads(file.attrs["versions"])) >= {"python", "numpy", "selforg"}
