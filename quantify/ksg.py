@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
 from quantify import neighbours
+from quantify._series import as_series
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -135,7 +136,7 @@ def predictive_information(
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If the series or a setting cannot give an estimate; the message says what to change.
 
     Warns
@@ -149,7 +150,8 @@ def predictive_information(
     Time grows as N log N for a given geometry, memory as N (m d). The result does not depend on the number of
     threads.
     """
-    x = _checked(series)
+    x = as_series(series)
+    d, n = x.shape
     ms = _whole("m", m, 1)
     tau, k, theiler = _single("tau", tau, 1), _single("k", k, 1), _single("theiler", theiler, 0)
     etas = np.atleast_1d(np.asarray(eta, dtype=float))
@@ -159,7 +161,7 @@ def predictive_information(
         raise ValueError(f"algorithm = {algorithm}; KSG has algorithms 1 and 2.")
     if coordinates not in ("delay", "canonical"):
         raise ValueError(f"coordinates = {coordinates!r}; choose 'delay' or 'canonical'.")
-    used = len(x) // 2 if half else len(x)
+    used = n // 2 if half else n
     points = used - (2 * int(ms.max()) - 1) * tau
     if points < k + 2 * theiler + 1:
         raise ValueError(
@@ -169,7 +171,7 @@ def predictive_information(
         )
 
     noise = np.random.default_rng(rng).uniform(0.0, 1.0, x.shape)
-    parts = [slice(None), slice(0, len(x) // 2), slice(len(x) // 2, None)][: 3 if half else 1]
+    parts = [slice(None), slice(0, n // 2), slice(n // 2, None)][: 3 if half else 1]
     values = np.full((3, len(etas), len(ms)), np.nan)
     ties = 0.0
     done = 0
@@ -177,7 +179,7 @@ def predictive_information(
         noisy = x + strength * noise if strength > 0 else x
         for b, length in enumerate(ms):
             for p, part in enumerate(parts):
-                columns = _embed(noisy[part], 2 * int(length), tau)
+                columns = _embed(noisy[:, part], 2 * int(length), tau)
                 if coordinates == "canonical":
                     columns = _canonical(columns)
                 values[p, a, b], zero = _mutual_information(columns, len(columns) // 2, k, algorithm, theiler)
@@ -202,27 +204,10 @@ def predictive_information(
         algorithm=algorithm,
         theiler=theiler,
         coordinates=coordinates,
-        n=len(x),
-        d=x.shape[1],
+        n=n,
+        d=d,
         settings={"half": half},
     )
-
-
-def _checked(series: ArrayLike) -> Floats:
-    """The series as float64 of shape (N, d), or an error."""
-    x = np.asarray(series)
-    if x.dtype.kind not in "fiu":
-        raise ValueError(f"The series holds {x.dtype}; it must hold real numbers.")
-    if x.ndim not in (1, 2) or x.size == 0:
-        raise ValueError(f"The series has shape {x.shape}; it must be (N,) or (N, d) and not empty.")
-    x = np.array(x.reshape(len(x), -1), dtype=float)
-    bad = np.flatnonzero(~np.isfinite(x).all(axis=1))
-    if len(bad):
-        raise ValueError(f"The series is not finite at {len(bad)} samples, first at {bad[0]}; mend them.")
-    constant = np.flatnonzero(np.ptp(x, axis=0) == 0)
-    if len(constant):
-        raise ValueError(f"Column {constant[0]} of the series is constant: it carries no information.")
-    return x
 
 
 def _whole(name: str, value: Any, least: int) -> Counts:
@@ -244,8 +229,8 @@ def _single(name: str, value: Any, least: int) -> int:
 
 def _embed(x: Floats, m: int, tau: int) -> Floats:
     """Delay vectors as columns, (m d, n): row j d + c holds observable c at t + j tau. A view if d = 1."""
-    windows = sliding_window_view(x, (m - 1) * tau + 1, axis=0)[:, :, ::tau]  # (n, d, m)
-    return windows.transpose(2, 1, 0).reshape(-1, len(windows))
+    windows = sliding_window_view(x, (m - 1) * tau + 1, axis=1)[:, :, ::tau]  # (d, n, m)
+    return windows.transpose(2, 0, 1).reshape(-1, windows.shape[1])
 
 
 def _canonical(columns: Floats) -> Floats:

@@ -1,0 +1,245 @@
+"""Times of a series: the delay for its embedding, and the time after which points count as independent."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+from scipy import fft
+
+from quantify._series import as_series
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+ENOUGH = 200_000
+"""Samples that are enough for a delay; longer series are cut to this many around their middle."""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """A delay for the embedding, and the alternatives.
+
+    Attributes
+    ----------
+    tau : int
+        The chosen delay in samples.
+    rule : str
+        Why: "minimum of the mutual information", "independent values", "autocorrelation below 1/e" or "slow
+        series".
+    minimum, below_e, zero : int or None
+        First minimum of the mutual information; first lag at which the autocorrelation is below 1/e, and
+        below 0. None if there is none up to the largest lag.
+    mutual_information : (lags + 1,) float64
+        In nats, for lags 0, 1, 2, ... as far as it was needed; averaged over the observables.
+    autocorrelation : (max_lag + 1,) float64
+        For lags 0, 1, ..., max_lag; averaged over the observables.
+    """
+
+    tau: int
+    rule: str
+    minimum: int | None
+    below_e: int | None
+    zero: int | None
+    mutual_information: Floats
+    autocorrelation: Floats
+
+
+def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
+    """Delay at which a value tells little about the next one: the first minimum of the mutual information.
+
+    The mutual information I of x_t and x_{t+lag} is that of a histogram of ranks (8 to 32 equally filled
+    classes). A minimum is a lag with I < I(0) / 2 that is not undercut by the lags up to 1.25 times as large
+    (at least by two lags); ripples of the estimate, and the flat curve of a periodic signal, are ruled out by
+    that. If there is none up to twice the first zero of the autocorrelation (a map, a process without
+    oscillation, a periodic signal), the first lag with an autocorrelation below 1/e is taken, and without
+    that `max_lag`, with a warning.
+
+    Parameters
+    ----------
+    series : (N,) or (N, d) array
+    max_lag : int, optional
+        Largest lag considered; a tenth of the series by default, at most 5,000.
+
+    Returns
+    -------
+    Delay
+    """
+    x = as_series(series)
+    if x.shape[1] > ENOUGH:
+        start = (x.shape[1] - ENOUGH) // 2
+        x = x[:, start : start + ENOUGH]
+    n = x.shape[1]
+    if n < 50:
+        raise ValueError(f"{n} samples are too few to choose a delay; at least 50 are needed.")
+    max_lag = min(n // 10, 5000) if max_lag is None else max_lag
+    if not 1 <= max_lag < n - 20:
+        raise ValueError(f"max_lag = {max_lag} must be at least 1 and below N - 20 = {n - 20}.")
+    rho = np.mean([autocorrelation(values, max_lag) for values in x], axis=0)
+    below_e, zero = _first(rho < np.exp(-1)), _first(rho < 0)
+    minimum, information = _first_minimum(x, max_lag if zero is None else min(max_lag, 2 * zero))
+    if minimum is not None:
+        tau, rule = minimum, "minimum of the mutual information"
+    elif below_e is not None:
+        tau, rule = below_e, "autocorrelation below 1/e"
+    else:
+        tau, rule = max_lag, "slow series"
+        warnings.warn(
+            f"The series hardly changes within max_lag = {max_lag} samples; tau is set to that. "
+            "Use a longer or more coarsely sampled series, or give tau.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return Delay(tau, rule, minimum, below_e, zero, information, rho)
+
+
+def _first(condition: NDArray[np.bool_]) -> int | None:
+    hits = np.flatnonzero(condition)
+    return int(hits[0]) if len(hits) else None
+
+
+def autocorrelation(values: Floats, max_lag: int) -> Floats:
+    """Autocorrelation at lags 0..max_lag, with the mean of the whole and the divisor N."""
+    centred = values - values.mean()
+    size = fft.next_fast_len(len(values) + max_lag, real=True)
+    spectrum = np.abs(fft.rfft(centred, size)) ** 2
+    covariance = fft.irfft(spectrum, size)[: max_lag + 1]
+    return np.asarray(covariance / covariance[0])
+
+
+def _first_minimum(x: Floats, max_lag: int) -> tuple[int | None, Floats]:
+    """First minimum of the mutual information, and the curve as far as it was needed."""
+    n = x.shape[1]
+    classes = int(np.clip(np.sqrt(n / 50), 8, 32))
+    ranks = np.argsort(np.argsort(x, axis=1, kind="stable"), axis=1, kind="stable")
+    codes = (ranks * classes // n).astype(np.int64)
+    curve: list[float] = []
+    # 2 n I of independent values follows chi² with (classes - 1)² degrees of freedom: below its reach nothing
+    # is left to fall, and what looks like a minimum is chance.
+    freedom = (classes - 1) ** 2
+    nothing = (freedom + 4 * np.sqrt(2 * freedom)) / (2 * n)
+    for lag in range(max_lag + 1):
+        curve.append(float(np.mean([_mutual_information(c, lag, classes) for c in codes])))
+        if curve[lag] < nothing:
+            break
+        candidate = int(np.argmin(curve))
+        if lag >= candidate + max(2, candidate // 4) and curve[candidate] < curve[0] / 2:
+            return candidate, np.array(curve)
+    return None, np.array(curve)
+
+
+@njit(cache=True)
+def _mutual_information(codes, lag, classes):  # type: ignore[no-untyped-def]
+    """Mutual information of a sequence of classes and its later self, from the table of their frequencies."""
+    n = len(codes) - lag
+    table = np.zeros((classes, classes), np.int64)
+    for i in range(n):
+        table[codes[i], codes[i + lag]] += 1
+    before, after = table.sum(axis=1), table.sum(axis=0)
+    information = 0.0
+    for a in range(classes):
+        for b in range(classes):
+            if table[a, b] > 0:
+                information += table[a, b] / n * np.log(table[a, b] * n / (before[a] * after[b]))
+    return information
+
+
+@dataclass(frozen=True)
+class SpaceTimeSeparation:
+    """How far apart two points are after a time: quantiles of the distance, over the time between them.
+
+    Attributes
+    ----------
+    lags : (n_lags,) int64
+    quantiles : (n_quantiles,) float64
+    distance : (n_quantiles, n_lags) float64
+        The share `quantile` of the pairs of delay vectors `lag` samples apart is closer than this (max norm).
+    tau, m : int
+        Embedding.
+    """
+
+    lags: Counts
+    quantiles: Floats
+    distance: Floats
+    tau: int
+    m: int
+
+
+def space_time_separation(
+    series: ArrayLike,
+    *,
+    tau: int | None = None,
+    m: int = 3,
+    quantiles: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9),
+    max_lag: int | None = None,
+    points: int = 2000,
+) -> SpaceTimeSeparation:
+    """Space-time separation plot (Provenzale et al. 1992).
+
+    Parameters
+    ----------
+    series : (N,) or (N, d) array
+    tau, m : int
+        Delay (default: `choose_delay`) and length of the delay vectors.
+    quantiles : tuple of float
+        Shares of pairs, each in (0, 1).
+    max_lag : int, optional
+        Default: a quarter of the series. Lags up to 64 are all looked at, larger ones in steps of 5 %.
+    points : int
+        Pairs for each lag. Their times are spread by the golden ratio, which keeps step with no period of the
+        series; nothing is drawn at random.
+    """
+    x = as_series(series)
+    tau = choose_delay(series).tau if tau is None else tau
+    if m < 1 or tau < 1:
+        raise ValueError(f"m = {m} and tau = {tau} must be at least 1.")
+    if not quantiles or not all(0 < q < 1 for q in quantiles):
+        raise ValueError(f"quantiles = {quantiles} must lie between 0 and 1.")
+    n = x.shape[1] - (m - 1) * tau
+    max_lag = n // 4 if max_lag is None else max_lag
+    if not 1 <= max_lag < n:
+        raise ValueError(
+            f"{x.shape[1]} samples leave {max(n, 0)} delay vectors for m = {m}, tau = {tau}; "
+            f"lags up to max_lag = {max_lag} need more. Use a longer series or smaller values."
+        )
+    lags = np.concatenate([np.arange(1, 65), np.floor(64 * 1.05 ** np.arange(400))]).astype(np.int64)
+    lags = np.unique(lags[lags <= max_lag])
+    golden = (5**0.5 - 1) / 2
+    distance = np.empty((len(quantiles), len(lags)))
+    for column, lag in enumerate(lags):
+        i = np.unique((np.arange(points) * golden % 1 * (n - lag)).astype(np.int64))
+        apart = np.zeros(len(i))
+        for j in range(m):
+            difference = np.abs(x[:, i + j * tau] - x[:, i + j * tau + lag])
+            apart = np.maximum(apart, difference.max(axis=0))
+        distance[:, column] = np.quantile(apart, quantiles)
+    return SpaceTimeSeparation(lags, np.array(quantiles, dtype=float), distance, tau, m)
+
+
+def theiler_window(series: ArrayLike, *, tau: int | None = None, m: int = 3, quantile: float = 0.1) -> int:
+    """Time within which points are close because they are neighbours in time, not because the dynamics
+    returned.
+
+    Read off the space-time separation plot: the first lag at which the distance below which the share
+    `quantile` of the pairs lies has reached 90 % of its plateau, the median over all lags in the upper half
+    of those looked at. Pairs at most so far apart in time should be left out of correlation sums and
+    neighbour searches.
+
+    Parameters
+    ----------
+    series : (N,) or (N, d) array
+    tau, m, quantile
+        As in `space_time_separation`. A small quantile watches the close pairs, which matter.
+
+    Returns
+    -------
+    int
+        In samples, at least 1.
+    """
+    plot = space_time_separation(series, tau=tau, m=m, quantiles=(quantile,))
+    curve = plot.distance[0]
+    plateau = np.median(curve[plot.lags >= plot.lags[-1] / 2])
+    return int(plot.lags[np.argmax(curve >= 0.9 * plateau)])
