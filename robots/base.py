@@ -84,10 +84,15 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         "render_fps": 50,
     }
     Config: ClassVar[type[RobotConfig]] = RobotConfig
-    camera: ClassVar[Camera] = Camera()
+    view: ClassVar[Camera] = Camera()
     sensor_unit: ClassVar[str] = "angle/limit"
 
-    def __init__(self, config: RobotConfig | None = None, render_mode: str | None = None) -> None:
+    def __init__(
+        self,
+        config: RobotConfig | None = None,
+        render_mode: str | None = None,
+        camera: Camera | None = None,
+    ) -> None:
         if config is None:
             config = self.Config()
         if not isinstance(config, self.Config):
@@ -100,6 +105,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             raise RuntimeError("render_mode 'human' needs a display, there is none: use 'rgb_array'")
         self.config = config
         self.render_mode = render_mode
+        self.camera = self.view if camera is None else camera
         body = self.body(config)
         self.body_description = body
         self.motor_names = tuple(m.name for m in body.motors)

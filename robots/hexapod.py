@@ -101,7 +101,7 @@ class Hexapod(RobotEnv):
 
     Config = HexapodConfig
     config: HexapodConfig
-    camera = Camera(distance=2.3, yaw=35.0)
+    view = Camera(distance=2.3, yaw=35.0)
 
     @classmethod
     def body(cls, config: HexapodConfig) -> Body:

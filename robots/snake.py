@@ -62,7 +62,7 @@ class Snake(RobotEnv):
 
     Config = SnakeConfig
     config: SnakeConfig
-    camera = Camera(distance=4.8, pitch=-28.0)
+    view = Camera(distance=4.8, pitch=-28.0)
 
     @classmethod
     def body(cls, config: SnakeConfig) -> Body:

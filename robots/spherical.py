@@ -57,7 +57,7 @@ class Spherical(RobotEnv):
 
     Config = SphericalConfig
     config: SphericalConfig
-    camera = Camera(distance=1.4)
+    view = Camera(distance=1.4)
     sensor_unit = "position/limit"
 
     @classmethod
