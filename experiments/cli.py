@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "video": ("experiments.video", "Video", "video", "film a frozen behaviour"),
     "show": ("experiments.show", "Show", "show", "print what a file holds"),
     "export": ("experiments.export", "Export", "export", "write recordings as CSV or in Minari's layout"),
+    "bodies": ("experiments.bodies", "Bodies", "bodies", "print the robots' data sheets, draw them"),
     "doctor": ("experiments.doctor", "Doctor", "doctor", "check installation and speed"),
     "salvage": ("experiments.salvage", "Salvage", "salvage", "save what can be read of a damaged run file"),
 }
@@ -61,7 +63,14 @@ def _dispatch(arguments: list[str]) -> None:
     module_name, settings, function, _ = COMMANDS[name]
     module = importlib.import_module(module_name)
     run: Callable[[Any], object] = getattr(module, function)
-    run(parse(getattr(module, settings), rest, f"selforg {name}"))
+    config = parse(getattr(module, settings), rest, f"selforg {name}")
+    with warnings.catch_warnings():
+        warnings.showwarning = _print_warning
+        run(config)
+
+
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"selforg: note: {message}", file=sys.stderr)
 
 
 def parse(cls: type[Any], arguments: list[str], prog: str) -> Any:

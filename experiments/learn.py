@@ -222,6 +222,18 @@ def _loop(config: Learn, body: Any, rate: float) -> Loop:
     return loop
 
 
+def warm_up(config: Learn) -> None:
+    """Compile the controller's code once, before several processes need it at the same time."""
+    body = make_body(config.robot, config.body)
+    try:
+        s, _ = body.reset(seed=config.seed)
+        loop = _loop(config, body, 1 / body.config.control_step)
+        loop.s = s
+        loop.advance(0, 20)
+    finally:
+        body.close()
+
+
 def measures(body: Any, every: int) -> Watch:
     """What an onlooker would note down about the body every so many steps."""
     keys = list(body.measure())

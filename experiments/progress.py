@@ -19,7 +19,7 @@ from experiments import log
 from experiments.config import Settings, outcome
 from experiments.console import console, say
 from experiments.errors import ExperimentError
-from experiments.learn import Learn, learn, resolve
+from experiments.learn import Learn, learn, resolve, warm_up
 from experiments.loop import find_robot
 from experiments.quantify import Quantify, quantify_behaviours
 from experiments.record import Record, record
@@ -78,6 +78,8 @@ def progress(config: Progress) -> dict[str, Any]:
     for run in runs:
         resolve(run)
     jobs = min(len(runs), config.jobs or os.cpu_count() or 1)
+    if jobs > 1:
+        warm_up(resolve(runs[0]))
     paths = joblib.Parallel(n_jobs=jobs, batch_size=1)(joblib.delayed(learn)(run) for run in runs)
     alive = []
     for path in paths:
@@ -158,21 +160,28 @@ def _numbers(result: q.Quantification, common: tuple[float, float]) -> dict[str,
 
 def table(document: dict[str, Any]) -> Table:
     """Learning progress as a table; ± is the sampling error (last column: the spread over scales)."""
-    low, high = document["settings"]["common"]
+    settings = document["settings"]
+    (low, high), robot, rule = settings["common"], settings["robot"], settings["controller"]
     result = Table(
-        *("seed", "learned", "std", "D", "E_state", "E_mem", "E_core"),
-        *("s_min .05-.1", "scales", f"E_core on {low:g}-{high:g}"),
-        title="Learning progress: complexity of the frozen behaviours, in nats",
+        *("seed", "min", "std", "D", "E_state", "E_mem", "E_core", "s_min", "scales", f"on {low:g}-{high:g}"),
+        title=f"Learning progress of the {robot} under {rule}",
+        caption="min: learning time. std: of the sensor. E in nats ± sampling error.\n"
+        "s_min: E_core for s_min from .05 to .1. scales: eps averaged over.\n"
+        "Last column: E_core ± spread on scales that are the same for all.",
         header_style="bold",
+        box=None,
+        padding=(0, 1, 0, 0),
+        title_justify="left",
+        caption_justify="left",
     )
     for row in document["rows"]:
-        cells = [str(row["seed"]), f"{row['minutes']:g} min", f"{row['std']:.3f}" if "std" in row else ""]
+        cells = [str(row["seed"]), f"{row['minutes']:g}", f"{row['std']:.3f}" if "std" in row else ""]
         if "E_core" not in row:
             result.add_row(*cells, row["reason"])
             continue
         cells += [_with_error(row[name]["value"], row[name]["sampling"]) for name in QUANTITIES]
         cells.append("{:.2f}-{:.2f}".format(*row["E_core"]["s_min_interval"]))
-        cells.append("{:.2g}-{:.2g}".format(*row["range"]))
+        cells.append("-".join(f"{eps:.2g}".removeprefix("0") for eps in row["range"]))
         shared = row["common"]
         cells.append(_with_error(shared["E_core"], shared["E_core_sd"]) if "E_core" in shared else "-")
         result.add_row(*cells)
@@ -182,11 +191,15 @@ def table(document: dict[str, Any]) -> Table:
 def _with_error(value: float | None, error: float | None) -> str:
     if value is None:
         return "-"
-    return f"{value:.2f}" if error is None or np.isnan(error) else f"{value:.2f} ± {error:.2f}"
+    return (
+        f"{value:.2f}"
+        if error is None or np.isnan(error)
+        else f"{value:.2f}±{error:.2f}".replace("±0.", "±.")
+    )
 
 
 def draw(document: dict[str, Any], path: Path) -> None:
-    """Draw dimension and complexities against learning time, one thin line per seed and their median."""
+    """Draw dimension and complexities against learning time: a line per seed, and the median of several."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -197,27 +210,15 @@ def draw(document: dict[str, Any], path: Path) -> None:
     figure, axes = plt.subplots(
         1, 2, figsize=(9, 3.8), layout="constrained", gridspec_kw={"width_ratios": [2, 1]}
     )
-    colours = {"E_core": "#000000", "E_state": "#D55E00", "E_mem": "#0072B2", "D": "#009E73"}
-    words = {"E_core": "core", "E_state": "state", "E_mem": "memory", "D": "dimension"}
-    for name in ("E_core", "E_state", "E_mem", "D"):
-        ax = axes[1] if name == "D" else axes[0]
-        seeds = sorted({row["seed"] for row in rows})
-        for seed in seeds:
-            mine = [row for row in rows if row["seed"] == seed]
-            x = [row["minutes"] for row in mine]
-            y = [row[name]["value"] for row in mine]
-            error = [row[name]["sampling"] or 0.0 for row in mine]
-            one = len(seeds) == 1
-            ax.errorbar(
-                x, y, error, marker="o", capsize=3, color=colours[name], alpha=1 if one else 0.35,
-                linewidth=2 if one else 0.8, label=words[name] if one else None,
-            )  # fmt: skip
-        if len(seeds) > 1:
-            times = sorted({row["minutes"] for row in rows})
-            middle = [np.median([row[name]["value"] for row in rows if row["minutes"] == t]) for t in times]
-            ax.plot(
-                times, middle, color=colours[name], linewidth=2.5, marker="o", label=f"{words[name]} (median)"
-            )
+    low, high = settings["common"]
+    for ax, name, words, colour, style in (
+        (axes[0], "E_state", "state", "#D55E00", "o-"),
+        (axes[0], "E_mem", "memory", "#0072B2", "s-"),
+        (axes[0], "E_core", "core = state + memory", "#000000", "^-"),
+        (axes[0], "common", f"core on scales {low:g}-{high:g}", "#777777", "^:"),
+        (axes[1], "D", "dimension", "#009E73", "o-"),
+    ):
+        _draw_quantity(ax, rows, name, words, colour, style)
     axes[0].set(xlabel="learning time [min]", ylabel="complexity [nats]")
     axes[1].set(xlabel="learning time [min]", ylabel="dimension D")
     for ax in axes:
@@ -226,10 +227,34 @@ def draw(document: dict[str, Any], path: Path) -> None:
         if not rows:
             ax.text(0.5, 0.5, "nothing could be quantified", ha="center", transform=ax.transAxes)
     if rows:
-        axes[0].legend(frameon=False)
+        axes[0].legend(frameon=False, fontsize="small")
     figure.suptitle(
         f"{settings['robot']} under {settings['controller']}, {settings['samples']:,} samples per behaviour"
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
     plt.close(figure)
+
+
+def _draw_quantity(
+    ax: Any, rows: list[dict[str, Any]], name: str, words: str, colour: str, style: str
+) -> None:
+    points = [(row["seed"], row["minutes"], *_value(row, name)) for row in rows]
+    points = [point for point in points if point[2] is not None]
+    seeds = sorted({seed for seed, *_ in points})
+    several = len(seeds) > 1
+    look: dict[str, Any] = {"color": colour, "mfc": "white", "capsize": 3}
+    for seed in seeds:
+        _, x, y, error = zip(*[point for point in points if point[0] == seed], strict=True)
+        faint = {"alpha": 0.35, "linewidth": 0.8} if several else {"linewidth": 1.8, "label": words}
+        ax.errorbar(x, y, error, fmt=style, **look, **faint)
+    if several:
+        times = sorted({t for _, t, *_ in points})
+        middle = [np.median([y for _, at, y, _ in points if at == t]) for t in times]
+        ax.plot(times, middle, style, color=colour, linewidth=2.5, label=f"{words} (median)")
+
+
+def _value(row: dict[str, Any], name: str) -> tuple[float | None, float]:
+    if name == "common":
+        return row["common"].get("E_core"), row["common"].get("E_core_sd", 0.0)
+    return row[name]["value"], row[name]["sampling"] or 0.0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,12 +22,13 @@ import tyro
 
 import controllers
 from experiments import log
-from experiments.config import difference
+from experiments.config import difference, plain
 from experiments.console import Report, bars, say
 from experiments.errors import ExperimentError, FileError, nearest
 from experiments.learn import measures
 from experiments.loop import Loop, find_robot, make_body
 from experiments.workfile import WorkFile, read_commit, read_state, tidy, writing
+from quantify.stationarity import stationarity
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ def record(config: Record) -> None:
         for task in tasks:
             _refuse_other(task, config.replace)
         jobs = min(len(tasks), config.jobs or os.cpu_count() or 1)
+        controllers.Frozen(np.zeros((1, 1)), np.zeros(1)).act([0.0])  # compile once, not in every process
         with _watching(tasks, bar(f"record {len(tasks)} behaviours [steps]")):
             parent = os.getpid()
             joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="all")(
@@ -196,7 +200,18 @@ def merge(path: Path, tasks: list[Task], quiet: bool = False) -> None:
 
 def _stationarity(group: h5py.Group, sensor: int) -> dict[str, Any]:
     """Test one sensor of a recording for stationarity; the verdict is a sentence."""
-    return {"verdict": "stationarity not tested"}
+    try:
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always")
+            found = stationarity(group["sensors"][:, sensor].astype(float))
+    except ValueError as error:
+        return {"verdict": f"stationarity not tested ({error})"}
+    if found.stationary:
+        verdict = f"stationary (p = {found.p_value:.3f})"
+    else:
+        verdict = f"NOT stationary: {found.feature} changes by {found.effect:.2g} at sample {found.change}"
+    verdict += "".join(f"; {note.message}" for note in notes)
+    return {"sensor": sensor, "verdict": verdict} | plain(dataclasses.asdict(found))
 
 
 def _check(config: Record) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -54,11 +55,17 @@ def _print_run(run: Run) -> None:
             table.add_row(name, "-", "-", "-", "frozen, not recorded")
     out.print(table)
     for name, result in run.results.items():
-        out.print(f"{name}: {result.get('summary', 'quantified')}")
+        numbers = ", ".join(
+            f"{key} {result['result'][key]['value']:.2f}" for key in ("D", "E_state", "E_mem", "E_core")
+        )
+        low, high = result["result"]["range"]["lo"], result["result"]["range"]["hi"]
+        out.print(f"{name}: {numbers} nats on scales {low:.2g} to {high:.2g}")
     libraries = ", ".join(f"{name} {version}" for name, version in run.versions.items())
     out.print(f"made with {libraries}", style="dim")
 
 
 def _row(name: str, recording: Recording) -> tuple[str, str, str, str, str]:
     state = recording.status + (f": {recording.reason}" if recording.reason else "")
+    if "stationarity" in recording.attrs:
+        state += f", {json.loads(recording.attrs['stationarity'])['verdict']}"
     return name, str(recording.steps), str(recording.wanted), str(recording.attrs.get("transient", 0)), state
