@@ -118,9 +118,11 @@ def quantised(e: Evidence) -> str | None:
 def nonstationary(e: Evidence) -> str | None:
     """A series whose statistics change along the time axis."""
     if e.stationarity is not None and not e.stationarity["stationary"]:
+        cut = e.stationarity["transient"]
         return (
-            "The series is not stationary: its statistics change along the time axis. The numbers mix "
-            "different regimes; quantify parts of it."
+            f"The series is not stationary: its {e.stationarity['feature']} changes, most at sample "
+            f"{e.stationarity['change']:,}. The numbers mix different regimes; "
+            + (f"leave out the first {cut:,} samples." if cut else "quantify parts of it.")
         )
     return None
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
-from scipy import fft
 
 from quantify._series import as_series
 
@@ -103,6 +102,8 @@ def _first(condition: NDArray[np.bool_]) -> int | None:
 
 def autocorrelation(values: Floats, max_lag: int) -> Floats:
     """Autocorrelation at lags 0..max_lag, with the mean of the whole and the divisor N."""
+    from scipy import fft  # slow to import, so only where it is needed
+
     centred = values - values.mean()
     size = fft.next_fast_len(len(values) + max_lag, real=True)
     spectrum = np.abs(fft.rfft(centred, size)) ** 2

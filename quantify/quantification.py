@@ -219,9 +219,10 @@ def quantify(
     from quantify.stationarity import stationarity as test_stationarity
 
     generator = np.random.default_rng(rng)
-    tau_from = "given" if tau is not None else "chosen"
+    tau_from = "given"
     if tau is None:
-        tau = choose_delay(series).tau
+        delay = choose_delay(series)
+        tau, tau_from = delay.tau, delay.rule
     sums = correlation_sums(
         series,
         tau=tau,

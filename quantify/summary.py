@@ -24,7 +24,9 @@ def summary_text(q: Quantification) -> str:
     n, r, parts = q.sums.n, q.range, q.decomposition.settings
     series = f"{n:,} samples" if n is not None else "correlation sums from a file"
     observables = f" of {q.sums.d} observables" if q.sums.d > 1 else ""
-    which = f"terms {r.terms[0]} to {r.terms[1]} depend" if r.terms else "varying terms depend"
+    which = "varying terms depend"
+    if r.terms is not None:
+        which = "terms {} to {} depend".format(*r.terms) if r.terms != (0, 0) else "no terms depend"
     text = [
         f"Range: eps {r.lo:.3g} to {r.hi:.3g} ({r.octaves:.1f} octaves, {q.settings['range_from']}); "
         f"{which} on eps; kappa {r.kappa:.2f}; drift {r.drift:+.2f} nats per e-fold of eps; "

@@ -1,0 +1,284 @@
+"""The whole in one call: textbook systems, uncertainties, caveats, plain values and back."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from test_decomposition import ideal_sums
+
+from quantify import Quantification, correlation_sums, quantify, quantify_sums
+from quantify.caveats import RULES, Evidence, find_caveats
+from quantify.systems import AutoRegressive, Henon, Lorenz, UniformNoise
+
+N = 20_000
+CHANGE = {"stationary": False, "feature": "mean", "change": 1000, "transient": 2000}
+
+
+@pytest.fixture(scope="module")
+def lorenz():
+    return quantify(Lorenz().sample(N, 1)[:, 0], tau=10, m_max=10)
+
+
+def test_lorenz(lorenz):
+    # Scatter of 12 realisations of this length: D .08, E_core .07 (2.09 on average); the literature has D =
+    # 2.06.
+    assert lorenz.D.value == pytest.approx(2.06, abs=0.2)
+    assert lorenz.E_core.value == pytest.approx(2.1, abs=0.4)
+    assert lorenz.E_core.value == pytest.approx(lorenz.E_state.value + lorenz.E_mem.value)
+    assert (
+        lorenz.range.deterministic == 1
+        and lorenz.range.default
+        and lorenz.range.octaves == pytest.approx(2, abs=0.1)
+    )
+    assert lorenz.sums.blocks is not None and lorenz.settings["range_from"] == "flattest deterministic"
+
+
+@pytest.mark.parametrize("name", ["E_state", "E_mem", "E_core", "D"])
+def test_each_number_has_three_uncertainties(lorenz, name):
+    e = getattr(lorenz, name)
+    assert e.value == getattr(lorenz.range, name)
+    assert 0 < e.sampling < 1 and 0 <= e.spread < 1
+    low, high = e.interval
+    assert low < high and high - low == pytest.approx(4 * e.sampling, rel=0.5)
+    low, high = e.s_min_interval
+    assert low <= e.value <= high
+
+
+def test_henon():
+    q = quantify(Henon().sample(N, 1)[:, 0], tau=1, m_max=6)
+    # Known: 1.21 +- .05 (correlation dimension); sampling error .02.
+    assert q.D.value == pytest.approx(1.21, abs=0.06)
+    assert q.range.kappa < 0.2
+
+
+def test_noise_is_called_noise():
+    q = quantify(UniformNoise().sample(N, 1), tau=1, m_max=4)
+    assert q.settings["range_from"] == "smallest reliable scales"
+    # Twelve times the sampling error that is reported.
+    assert q.E_core.value == pytest.approx(0, abs=0.02) and abs(q.D.value) < 0.1
+    assert any("looks like noise" in text for text in q.caveats)
+    assert "looks like noise" in q.summary()
+
+
+def test_an_autoregressive_process_is_called_stochastic_and_its_excess_entropy_is_memory():
+    """x_n = .7 x_{n-1} + noise: E = PI_1 = -ln(1 - .49) / 2 = .337 nats, at scales below the noise."""
+    process = AutoRegressive((0.7,))
+    q = quantify(process.sample(N, 2), tau=1, m_max=3)
+    # Twice the sampling error of .02.
+    assert q.E_mem.value == pytest.approx(0.337, abs=0.04)
+    assert q.E_core.value == pytest.approx(process.E(3), abs=0.04)
+    assert any("looks like noise" in text for text in q.caveats)
+
+
+def test_two_observables_of_one_system():
+    """x and z of Lorenz: the slopes sum to min(d, D) = 2; after division by d, kappa is near 0."""
+    q = quantify(Lorenz().sample(N, 1)[:, [0, 2]], tau=10, m_max=6)
+    assert q.sums.d == 2 and q.range.kappa == pytest.approx(0, abs=0.15)
+    # 2.06 is approached from below: the range lies at large scales.
+    assert q.D.value == pytest.approx(2.06, abs=0.25)
+
+
+def test_a_doubled_observable_changes_nothing_but_kappa():
+    x = Lorenz().sample(3000, 1)[:, 0]
+    kw = {"tau": 10, "m_max": 6, "theiler": 100, "replicates": 0, "stationarity": False}
+    one, two = quantify(x, **kw), quantify(np.stack([x, x], axis=1), eps_range=(1, 8), **kw)
+    assert np.array_equal(one.sums.C, two.sums.C)
+    assert 1 - two.decomposition.kappa == pytest.approx((1 - one.decomposition.kappa) / 2)
+
+
+def test_unit_and_sign_of_the_series_do_not_matter():
+    x = Lorenz().sample(5000, 3)[:, 0]
+    one, two = (quantify(s, tau=10, m_max=8, replicates=20) for s in (x, -4 * x))
+    assert two.range.lo == pytest.approx(4 * one.range.lo)
+    for name in ("E_state", "E_mem", "E_core", "D"):
+        a, b = getattr(one, name), getattr(two, name)
+        assert (b.value, b.sampling, b.spread) == pytest.approx((a.value, a.sampling, a.spread), abs=1e-9)
+
+
+def test_the_delay_is_chosen_and_stated():
+    q = quantify(Lorenz().sample(5000, 1)[:, 0], m_max=5, replicates=0)
+    # The first minimum of the mutual information: about 18 (paper), from few data 12 to 22.
+    assert 10 <= q.settings["tau"] <= 24 and q.settings["tau_from"] == "minimum of the mutual information"
+
+
+def test_same_seed_same_result():
+    x = Lorenz().sample(3000, 1)[:, 0]
+    one, two = (quantify(x, tau=10, m_max=6, replicates=10, rng=7).to_dict() for _ in range(2))
+    assert one == two
+
+
+def test_the_sampling_error_is_what_realisations_scatter_by():
+    """Twelve realisations of Hénon: their standard deviation against the mean of what each claims."""
+    results = [
+        quantify(
+            Henon().sample(5000, seed)[:, 0], tau=1, m_max=5, theiler=10, eps_range=(0.02, 0.1), replicates=50
+        )
+        for seed in range(12)
+    ]
+    for name in ("E_core", "D"):
+        scatter = np.std([getattr(q, name).value for q in results], ddof=1)
+        claimed = np.mean([getattr(q, name).sampling for q in results])
+        # A standard deviation of twelve is known to 20 %, and sixteen blocks make a rough bootstrap.
+        assert 0.5 < claimed / scatter < 2.5, name
+
+
+def test_plain_values_and_back(lorenz):
+    saved = json.loads(json.dumps(lorenz.to_dict(), allow_nan=False))
+    back = Quantification.from_dict(saved)
+    assert back.to_dict() == saved
+    assert back.summary() == lorenz.summary()
+    assert back.E_core == lorenz.E_core and back.range == lorenz.range and back.scaling == lorenz.scaling
+    assert np.array_equal(back.decomposition.E_core, lorenz.decomposition.E_core)
+
+
+def test_sums_without_blocks_have_no_sampling_error():
+    q = quantify_sums(ideal_sums())
+    assert np.isnan(q.E_core.sampling) and "?" in q.summary()
+    assert q.E_core.value == pytest.approx(0.9, abs=0.02) and q.caveats == ()
+    assert "Nothing speaks against" in q.summary()
+    assert Quantification.from_dict(q.to_dict()).to_dict() == q.to_dict()
+
+
+def test_summary_names_what_matters(lorenz):
+    text = lorenz.summary()
+    for word in (
+        "E_state",
+        "E_mem",
+        "E_core",
+        "D ",
+        "sampling",
+        "over eps",
+        "s_min",
+        "kappa",
+        "drift",
+        "octaves",
+        "nats",
+    ):
+        assert word in text
+    assert max(len(line) for line in text.splitlines()) <= 100
+
+
+def test_progress_ends_at_its_total():
+    seen = []
+    quantify(
+        Henon().sample(3000, 1)[:, 0],
+        tau=1,
+        m_max=4,
+        replicates=5,
+        progress=lambda done, total: seen.append(done / total),
+    )
+    assert seen[-1] == 1 and all(a <= b for a, b in pairwise(seen))
+
+
+def evidence(**changes):
+    """Nothing wrong, but for the changes: fields of the range, of E_core, of the sums or of the settings."""
+    q = quantify_sums(ideal_sums())
+    parts, r, core, sums, stationarity = q.decomposition, q.range, q.E_core, q.sums, None
+    for name, value in changes.items():
+        if name == "stationarity":
+            stationarity = value
+        elif name == "resolution":
+            sums = replace(sums, resolution=value)
+        elif name == "examined":
+            sums = replace(sums, examined=np.full_like(sums.examined, value))
+        elif name == "all_stochastic":
+            parts = replace(parts, deterministic=np.zeros_like(parts.deterministic))
+        elif name == "last_term":
+            parts = replace(parts, delta_h=np.vstack([parts.delta_h[:-1], 0 * parts.delta_h[-1:] + value]))
+        elif name == "second_core":
+            below = parts.eps < r.lo / 1.01
+            E = np.where(below, value, parts.E_core)
+            parts = replace(parts, E_core=E, E_mem=E - parts.E_state, m_u=parts.m_u + below)
+        elif hasattr(core, name):
+            core = replace(core, **{name: value})
+        else:
+            r = replace(r, **{name: value})
+    return Evidence(sums, parts, r, core, stationarity)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"all_stochastic": True}, "looks like noise"),
+        ({"deterministic": 0.5}, "are stochastic"),
+        ({"kappa": 0.4}, "in part only"),
+        ({"octaves": 1.0}, "should span two"),
+        ({"hi": 8.0}, "coarsest"),
+        ({"second_core": 5.0}, "E_core is 5.00"),
+        ({"examined": 10_000}, "wanted"),
+        ({"resolution": 0.1}, "quantised"),
+        ({"stationarity": CHANGE}, "not stationary: its mean changes, most at sample 1,000.*first 2,000"),
+        ({"stationarity": CHANGE | {"transient": None}}, "not stationary.*quantify parts"),
+        ({"sampling": 0.5}, "too short"),
+        ({"s_min_interval": (0.9, 1.6)}, "depends on s_min"),
+        ({"drift": 0.5}, "no plateau"),
+        ({"no_fit": 0.7}, "no straight segment"),
+        ({"last_term": 0.1}, "memory reaches beyond"),
+    ],
+)
+def test_every_caveat(changes, words):
+    found = find_caveats(evidence(**changes))
+    assert any(re.search(words, text) for text in found), found
+
+
+def test_no_caveat_without_a_reason():
+    assert find_caveats(evidence()) == ()
+    assert find_caveats(evidence(stationarity={"stationary": True})) == ()
+    assert len(RULES) == len({rule.__name__ for rule in RULES})
+
+
+@pytest.mark.parametrize(
+    ("series", "words"),
+    [
+        (np.r_[np.zeros(10), np.nan, np.ones(500)], "nan"),
+        (np.ones(1000), "only 1"),
+        (np.zeros((3, 4, 5)), "shape"),
+        (np.random.default_rng(0).normal(size=30), "too few"),
+    ],
+)
+def test_bad_series(series, words):
+    with pytest.raises(ValueError, match=words):
+        quantify(series, tau=5, m_max=10)
+
+
+def fresh(code, **environment):
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_import_is_quick_and_draws_nothing():
+    """CPU seconds of the import alone, so that a busy machine does not matter."""
+    seconds, plots = fresh(
+        "import sys, time; t = time.process_time(); import quantify; "
+        "print(time.process_time() - t, 'matplotlib' in sys.modules)"
+    ).split()
+    assert float(seconds) < 1 and plots == "False"
+
+
+def test_without_compiling():
+    out = fresh(
+        "import numpy as np; from quantify import quantify; from quantify.systems import Henon; "
+        "print(quantify(Henon().sample(300, 1)[:, 0], tau=1, m_max=3, replicates=2, theiler=5).summary())",
+        NUMBA_DISABLE_JIT="1",
+    )
+    assert "E_core" in out
+
+
+def test_sums_and_series_agree():
+    x = Henon().sample(3000, 1)[:, 0]
+    sums = correlation_sums(x, tau=1, m_max=4, theiler=10, rng=np.random.default_rng(0), blocks=16)
+    direct = quantify(x, tau=1, m_max=4, theiler=10, stationarity=False)
+    assert quantify_sums(sums).range == direct.range
