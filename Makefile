@@ -12,8 +12,12 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
+# A newcomer's first minutes: the hexapod learns, is frozen at 2, 4 and 8 minutes, recorded, measured and filmed.
 demo: $(READY)
-	$(BIN)/selforg doctor
+	$(BIN)/selforg progress hexapod --samples 60000 --transient 5000 --out runs/demo
+	$(BIN)/selforg video runs/demo/hexapod-ulr-1.h5 runs/demo/hexapod-8min.mp4 --freeze 8 --seconds 8
+	@echo "picture: runs/demo/hexapod-ulr-progress.png"
+	@echo "video:   runs/demo/hexapod-8min.mp4"
 
 test: $(READY)
 	$(BIN)/python -m pytest
@@ -26,6 +30,13 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+
+# Figures behind the speed claims, written to docs/results/.
+bench: $(READY)
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+wheel: $(READY)
+	$(BIN)/python -m build --wheel
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -87,7 +87,7 @@ def progress(config: Progress) -> dict[str, Any]:
             if learned.frozen:
                 alive.append(path)
     if alive:
-        recordings = Record(tuple(alive), config.samples, config.freeze, config.transient)
+        recordings = Record(tuple(alive), config.samples, transient=config.transient)
         record(dataclasses.replace(recordings, jobs=config.jobs, quiet=config.quiet))
     rows = [row for path in paths for row in _rows(path, config)]
     document = {"settings": outcome(config), "versions": log.versions(), "rows": rows}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +51,7 @@ def read_series(source: str, column: str = "") -> Series:
     path, dataset = split_source(source)
     if dataset or (path.is_file() and h5py.is_hdf5(path)):
         with open_hdf5(path) as file:
-            data, names = _from_hdf5(file, path, dataset, column)
+            values, name = _from_hdf5(file, path, dataset, column)
     elif not path.exists():
         raise FileError(f"{path} does not exist; check the name")
     elif path.is_dir():
@@ -58,10 +59,9 @@ def read_series(source: str, column: str = "") -> Series:
     elif path.stat().st_size == 0:
         raise FileError(f"{path} is empty (0 bytes)")
     elif path.suffix == ".npy":
-        data, names = _from_npy(path), []
+        values, name = pick(_from_npy(path), [], column, source)
     else:
-        data, names = _from_text(path)
-    values, name = pick(data, names, column, source)
+        values, name = pick(*_from_text(path), column, source)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise ExperimentError(
@@ -132,7 +132,9 @@ def _from_text(path: Path) -> tuple[NDArray[np.generic], list[str]]:
     words = [word.strip().strip('"') for word in first.split(delimiter)]
     header = not all(_is_number(word) for word in words)
     try:
-        data = np.loadtxt(path, delimiter=delimiter, skiprows=skip + header, ndmin=2, encoding="utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about no data: an error below
+            data = np.loadtxt(path, delimiter=delimiter, skiprows=skip + header, ndmin=2, encoding="utf-8")
     except (ValueError, UnicodeDecodeError) as error:
         raise FileError(f"{path} is not a table of numbers: {error}") from error
     if data.size == 0:
@@ -148,9 +150,7 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _from_hdf5(
-    file: h5py.File, path: Path, dataset: str, column: str
-) -> tuple[NDArray[np.generic], list[str]]:
+def _from_hdf5(file: h5py.File, path: Path, dataset: str, column: str) -> tuple[NDArray[np.float64], str]:
     found: list[str] = []
     file.visititems(
         lambda name, item: (
@@ -168,8 +168,8 @@ def _from_hdf5(
         raise ExperimentError(f"{path} holds no dataset {dataset!r}; {nearest(dataset, found)}")
     data = file[dataset]
     names = [str(name) for name in data.attrs.get("names", ())]
-    if data.ndim == 2 and data.shape[1] > 1:
-        index = find_column(data.shape[1], names, column, f"{path}:{dataset}")
-        # One column only: a recording of a million samples need not fit into memory as a whole.
-        return data[:, index], [names[index]] if names else []
-    return data[()], names
+    if data.ndim != 2:
+        return pick(data[()], names, column, f"{path}:{dataset}")
+    index = find_column(data.shape[1], names, column, f"{path}:{dataset}")
+    # One column only: a recording of a million samples need not fit into memory as a whole.
+    return data[:, index].astype(np.float64), names[index] if names else str(index)

@@ -1,0 +1,232 @@
+"""Reading any series, quantifying it from the command line, and the whole of an experiment in one go."""
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import quantify as q
+from experiments.cli import main
+from experiments.errors import ExperimentError
+from experiments.learn import Learn, learn
+from experiments.log import open_run
+from experiments.progress import Progress, draw, progress, table
+from experiments.quantify import Quantify, quantify
+from experiments.record import Record, record
+from experiments.series import read_series, split_source
+from quantify.systems import Henon
+
+X = Henon().sample(3000, 1)[:, 0]
+QUICK = ["--tau", "1", "--m-max", "5", "--replicates", "5", "--quiet"]
+
+
+def table_file(folder: Path, text: str, name: str = "data.csv") -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+# Any series.
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "name", "expected"),
+    [
+        ("1\n2\n3\n", "", "0", [1, 2, 3]),
+        ("x\n1\n2\n", "", "x", [1, 2]),
+        ("t,x\n0,5\n1,6\n", "x", "x", [5, 6]),
+        ("t;x\n0;5\n1;6\n", "1", "x", [5, 6]),
+        ('"t a","x"\n0,5\n1,6\n', "t a", "t a", [0, 1]),
+        ("# made by hand\n\n1e-3 5\n  2   6\n", "1", "1", [5, 6]),
+        ("t\tx\n0\t-5\n1\t.5\n", "x", "x", [-5, 0.5]),
+    ],
+)
+def test_tables_of_text(tmp_path: Path, text: str, column: str, name: str, expected: list[float]) -> None:
+    series = read_series(table_file(tmp_path, text), column)
+    assert series.name == name and series.values.dtype == np.float64
+    assert series.values.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("", "", "is empty"),
+        ("# nothing\n", "", "holds no numbers"),
+        ("x,y\n", "x", "holds a header, but no numbers"),
+        ("1,2\n3,4\n", "", "has 2 columns; choose one with --sensor: 0 to 1"),
+        ("a,b\n3,4\n", "", "choose one with --sensor: 0 a, 1 b"),
+        ("1,2\n3,4\n", "2", "beyond 0 to 1"),
+        ("1,2\n3,4\n", "b", "have no names"),
+        ("left,right\n3,4\n", "rihgt", "did you mean 'right'"),
+        ("1\nfoo\n3\n", "", "not a table of numbers"),
+        ("1,2\n3\n", "0", "not a table of numbers"),
+        ("1\nnan\n3\n", "", "value 1 of column '0' is nan, and 1 of 3 are not finite"),
+    ],
+)
+def test_tables_that_cannot_be_read(tmp_path: Path, text: str, column: str, message: str) -> None:
+    with pytest.raises(ExperimentError, match=message):
+        read_series(table_file(tmp_path, text), column)
+
+
+def test_arrays_and_hdf5(tmp_path: Path) -> None:
+    values = np.arange(12.0).reshape(6, 2)
+    np.save(tmp_path / "a.npy", values.astype(np.int16))
+    assert read_series(str(tmp_path / "a.npy"), "1").values.tolist() == values[:, 1].tolist()
+    with h5py.File(tmp_path / "d.h5", "w") as file:
+        file["g/x"] = values
+        file["g/x"].attrs["names"] = ["left", "right"]
+    path = f"{tmp_path}/d.h5"
+    for source, column in ((path, "right"), (f"{path}:/g/x", "1"), (f"{path}:g/x", "right")):
+        assert read_series(source, column).values.tolist() == values[:, 1].tolist()
+    with h5py.File(path, "a") as file:
+        file["g/y"] = values
+    for source, message in (
+        (path, "holds 2 datasets of numbers; name one"),
+        (f"{path}:/g/z", "no dataset '/g/z'; did you mean '/g/"),
+        (f"{path}:/g", "no dataset '/g'"),
+    ):
+        with pytest.raises(ExperimentError, match=message):
+            read_series(source, "0")
+    np.save(tmp_path / "c.npy", np.array([1j]))
+    (tmp_path / "b.npy").write_bytes(b"\x93NUMPY")
+    for name, message in (("c.npy", "not real numbers"), ("b.npy", "not a readable .npy")):
+        with pytest.raises(ExperimentError, match=message):
+            read_series(str(tmp_path / name))
+
+
+def test_a_colon_belongs_to_the_path_where_such_a_file_exists(tmp_path: Path) -> None:
+    odd = tmp_path / "a:b.csv"
+    odd.write_text("1\n2\n")
+    assert split_source(str(odd)) == (odd, "")
+    assert split_source("data.h5:/g/x") == (Path("data.h5"), "/g/x")
+    assert split_source("data.csv") == (Path("data.csv"), "")
+
+
+# Quantify.
+
+
+def test_all_formats_give_the_result_of_a_direct_call(tmp_path: Path) -> None:
+    """The command adds nothing to the numbers; they are beside the data with what it takes to repeat them."""
+    expected = q.quantify(X, tau=1, m_max=5, replicates=5).to_dict()
+    np.savetxt(tmp_path / "x.csv", X, "%.17g", header="x", comments="")
+    np.savetxt(tmp_path / "x.dat", X, "%.17g")
+    np.save(tmp_path / "y.npy", X)
+    with h5py.File(tmp_path / "z.h5", "w") as file:
+        file["x"] = X
+    places = {"x.csv": "x.x", "x.dat": "x", "y.npy": "y", "z.h5:/x": "z.x"}
+    for source, place in places.items():
+        assert main(["quantify", f"{tmp_path}/{source}", *QUICK]) == 0
+        document = json.loads((tmp_path / f"{place}.complexity.json").read_text())
+        assert document["result"] == expected, source
+        assert document["settings"]["m_max"] == 5 and "numpy" in document["versions"]
+
+
+def test_tisean_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sums = q.correlation_sums(X, tau=1, m_max=5)
+    q.write_tisean(tmp_path / "x.c2", sums)
+    assert main(["quantify", str(tmp_path / "x.c2"), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)["series"]
+    direct = q.quantify_sums(q.read_tisean(tmp_path / "x.c2")).to_dict()
+    assert printed == direct
+    assert (tmp_path / "x.complexity.json").exists()
+    (tmp_path / "bad.c2").write_text("hello\n")
+    assert main(["quantify", str(tmp_path / "bad.c2")]) == 2
+    assert "bad.c2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--m-max", "1"], "m-max is 1; it must be at least 2"),
+        (["--tau", "0"], "tau is 0; it must be at least 1"),
+        (["--replicates", "-1"], "replicates is -1"),
+        (["--tau", "50", "--m-max", "10"], "has 300 samples; m_max 10 with delay 50 needs 550"),
+        (["--eps-range", "5", "9"], "x.csv"),
+    ],
+)
+def test_quantify_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    np.savetxt(tmp_path / "x.csv", X[:300])
+    assert main(["quantify", f"{tmp_path}/x.csv", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and "Traceback" not in error
+    assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
+
+
+# Experiments.
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("recorded") / "run.h5"
+    learn(Learn("snake", minutes=0.3, freeze=(0.1, 0.3), out=path, quiet=True))
+    record(Record((path,), samples=3000, transient=100, jobs=2, quiet=True))
+    return path
+
+
+def test_quantify_a_run_with_the_papers_defaults(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = quantify(Quantify(str(recorded), m_max=4, replicates=0, quiet=True), show=False)
+    assert list(results) == ["0.1min", "0.3min"]
+    with open_run(recorded) as run:
+        # The snake's default: x_7 with delay 8.
+        direct = q.quantify(
+            run.behaviours["0.3min"].sensors[:, 6].astype(float), tau=8, m_max=4, replicates=0
+        ).to_dict()
+        assert run.results["0.3min"]["result"] == direct
+        assert run.results["0.3min"]["settings"]["sensor"] == "6"
+    beside = json.loads((recorded.parent / "run.0.3min.complexity.json").read_text())
+    assert beside["result"] == direct
+    # Again: nothing is computed or written, the answer is the same.
+    before = recorded.stat().st_mtime_ns
+    again = quantify(Quantify(str(recorded), m_max=4, replicates=0, quiet=True), show=False)
+    assert again["0.3min"].to_dict() == direct and recorded.stat().st_mtime_ns == before
+    assert main(["show", str(recorded)]) == 0
+    assert "E_core" in capsys.readouterr().out
+
+
+def test_recordings_do_not_depend_on_the_number_of_processes(recorded: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    learn(Learn("snake", minutes=0.3, freeze=(0.1, 0.3), out=path, quiet=True))
+    record(Record((path,), samples=3000, transient=100, jobs=1, quiet=True))
+    with open_run(path) as one, open_run(recorded) as two:
+        for name, behaviour in one.behaviours.items():
+            for key, rows in behaviour.tracks.items():
+                assert np.array_equal(rows[:], two.behaviours[name].tracks[key][:]), (name, key)
+
+
+def test_stationarity_is_in_the_file(recorded: Path) -> None:
+    with open_run(recorded) as run:
+        verdict = json.loads(run.behaviours["0.3min"].attrs["stationarity"])
+    assert verdict["sensor"] == 6 and "stationary" in verdict["verdict"]
+    assert 0 <= verdict["p_value"] <= 1
+
+
+def test_progress_runs_everything_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    quick = {"samples": 2500, "transient": 100, "out": tmp_path, "quiet": True}
+    config = Progress("hexapod", minutes=0.4, freeze=(0.2, 0.4), seeds=(1, 2), **quick)
+    document = progress(config)
+    assert [(row["seed"], row["name"]) for row in document["rows"]] == [
+        (seed, name) for seed in (1, 2) for name in ("0.2min", "0.4min")
+    ]
+    printed = capsys.readouterr().out
+    assert "Learning progress of the hexapod under ulr" in printed and "hexapod-ulr-progress.png" in printed
+    assert json.loads((tmp_path / "hexapod-ulr-progress.json").read_text()) == document
+    assert (tmp_path / "hexapod-ulr-progress.png").stat().st_size > 10_000
+    stamps = {p: p.stat().st_mtime_ns for p in tmp_path.glob("*.h5")}
+    assert len(stamps) == 2
+    assert progress(config) == document
+    assert stamps == {p: p.stat().st_mtime_ns for p in tmp_path.glob("*.h5")}
+
+
+def test_a_broken_run_keeps_its_row(tmp_path: Path) -> None:
+    quick = {"samples": 2500, "transient": 0, "out": tmp_path, "quiet": True}
+    document = progress(
+        Progress("hexapod", minutes=0.4, freeze=(0.0, 0.4), body={"max_joint_speed": 0.5}, **quick)
+    )
+    first, second = document["rows"]
+    assert "broke down" in first["reason"] and "broke down" in second["reason"]
+    assert "E_core" not in second
+    table(document)
+    draw(document, tmp_path / "p.png")
