@@ -58,8 +58,9 @@ def _lines(name: str, env: RobotEnv) -> Iterator[str]:
     yield f"  {len(body.motors)} motors, {len(env.sensor_names)} sensors, {sum(masses.values()):.3g} kg"
     yield f"  centre of mass {env.centre_of_mass()[2]:.3g} m above the ground in the starting pose"
     step, physics = config.control_step * 1e3, config.control_step * 1e3 / config.substeps
-    yield f"  a step is {step:g} ms, in physics steps of {physics:g} ms; sensor noise of amplitude {config.noise:g}"
-    yield f"  gravity {config.gravity:g} m/s², friction {config.friction:g}, servo speed {config.servo_speed:g} /s"
+    yield f"  a step is {step:g} ms, in physics steps of {physics:g} ms; noise of amplitude {config.noise:g}"
+    world = f"gravity {config.gravity:g} m/s², friction {config.friction:g}"
+    yield f"  {world}, servo speed {config.servo_speed:g} /s"
     default = f"sensor {entry.sensor}, delay {entry.tau} steps, up to {entry.m_max} dimensions"
     yield f"  quantified by default: {default}"
     yield ""
@@ -76,8 +77,8 @@ def _lines(name: str, env: RobotEnv) -> Iterator[str]:
     by_mass = sorted(masses.items(), key=lambda item: -item[1])
     for mass, group in groupby(by_mass, key=lambda item: item[1]):
         links = [link for link, _ in group]
-        text = f"    {len(links):>2} x {mass:.4g} kg: {', '.join(links)}"
-        yield from textwrap.wrap(text, 100, initial_indent="    ", subsequent_indent=" " * 20)
+        text = f"{len(links)} x {mass:.4g} kg: {', '.join(links)}"
+        yield from textwrap.wrap(text, 100, initial_indent="    ", subsequent_indent=" " * 8)
 
 
 def contact_sheet(names: list[str], size: tuple[int, int] = (640, 480)) -> NDArray[np.uint8]:

@@ -116,6 +116,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._limit = np.array([m.limit for m in body.motors])
         self._power = np.array([m.power for m in body.motors])
         self._scale = np.concatenate((self._limit, np.ones(len(body.sensors))))
+        # noise <- (1 - r) noise + amplitude sqrt(r) u with u uniform in [-1, 1].
+        self._keep, self._kick = 1 - r, 2 * config.noise * r**0.5
         # Twice the hard stop: a joint beyond that is torn, not just pressed into its stop.
         self._bound = np.array([2 * config.hard_stop] * n + [s.bound for s in body.sensors])
         self._high = (self._bound + config.noise / np.sqrt(r)).astype(np.float32)
@@ -168,7 +170,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             worst = target[np.argmax(np.nan_to_num(np.abs(target), nan=np.inf))]
             raise ValueError(f"action contains {worst}: all values must lie in [-1, 1]; clip them beforehand")
 
-        info = self._advance(target.astype(float))
+        info = self._advance(target)
         self._recentre()
         reason = self._blow_up()
         if reason:
@@ -351,7 +353,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._ones = [1.0] * len(self._joints)
         self._gains = [cfg.servo_speed / 2 * cfg.control_step / cfg.substeps] * len(self._joints)
 
-    def _advance(self, target: Floats) -> dict[str, Any]:
+    def _advance(self, target: NDArray[np.float32]) -> dict[str, Any]:
         """Let the servos pull towards the targets, in units of the limits, for one control step."""
         info: dict[str, Any] = {}
         client, every = self._client, self.config.servo_every_substep
@@ -386,11 +388,10 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Sensor values with fresh noise; within the observation space even if the simulation blew up."""
         sensed = self._values
         if self.config.noise:
-            rate = self.config.noise_rate
-            # Uniform in [-1, 1] and thereby bounded, so that the observation space has bounds that hold.
-            fresh = 2 * self.np_random.random(len(sensed)) - 1
-            self._noise = (1 - rate) * self._noise + rate**0.5 * fresh
-            sensed = sensed + self.config.noise * self._noise
+            # Uniform and thereby bounded, so that the observation space has bounds that hold.
+            fresh = self._kick * (self.np_random.random(len(sensed)) - 0.5)
+            self._noise = self._keep * self._noise + fresh
+            sensed = sensed + self._noise
         if self._state != "running":
             sensed = np.clip(np.nan_to_num(sensed), -self._high, self._high)
         self._sensed = sensed
