@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,14 +28,14 @@ class Stationarity:
     p_value : float
         Share of the shuffled orders of the blocks that show as large a change as the true order.
     statistic : float
-        The change itself: the largest standardised difference between before and after.
-    effect : float
-        Size of that change: of the mean in standard deviations, of the logarithm of a standard deviation, or
-        of the share of a class.
-    feature : str
-        What changes most.
+        The change itself, as stated in `stationarity`.
     change : int
-        Sample at which it changes most.
+        Sample at which the series changes most.
+    effect : float
+        Size of the largest change there: of the mean in standard deviations, of the logarithm of a standard
+        deviation, or of the share of a class.
+    feature : str
+        What changes most there.
     transient : int or None
         Samples to cut off at the start to make the rest stationary, 0 if it is stationary as it stands; None
         if cutting up to half of the series does not help.
@@ -49,9 +48,9 @@ class Stationarity:
     stationary: bool
     p_value: float
     statistic: float
+    change: int
     effect: float
     feature: str
-    change: int
     transient: int | None
     blocks: int
     block_length: int
@@ -67,21 +66,22 @@ def stationarity(
     replicates: int = 999,
     rng: np.random.Generator | int = 0,
 ) -> Stationarity:
-    """Test whether mean, variances and coarse distribution of a series change along the time axis.
+    """Test whether mean, spread, speed and coarse distribution of a series change along the time axis.
 
-    The series is cut into blocks (32, or fewer such that each holds at least five correlation times of x and
-    of x², but at least 8). Of every block we take the mean, the logarithms of the variance and of the
-    variance of the increments, and the share of values in each fifth of the distribution of the whole. The
-    statistic is a CUSUM:
+    The series is cut into B blocks (32, or fewer such that each holds at least five correlation times, but at
+    least 8). Of every block we take the mean, the logarithms of the standard deviations of the values and of
+    their increments, and the share of values in each fifth of the distribution of the whole. The statistic is
 
-        max over features and split points s of  |mean of blocks before s - mean after s| sqrt(s (B - s) / B)
-        / sd
+        sum over features, mean over split points s of  s (B - s) / B * (mean before s - mean after s)² /
+        variance
 
-    If the series is stationary the blocks are exchangeable, so shuffling their order tells how large the
-    statistic gets by chance, however strongly values depend on their neighbours within a block.
+    of the blocks' features. If the series is stationary its blocks are exchangeable, so shuffling their order
+    tells how large the statistic gets by chance, however strongly values depend on their neighbours within a
+    block.
 
     A change that is significant but tiny does no harm to estimates and is let pass: its effect (see
-    `Stationarity`) must exceed `least_effect` as well.
+    `Stationarity`) must exceed `least_effect` as well. A stationary process that is slower than an eighth of
+    the series may pass for a drift: the series does not show what it does in the long run.
 
     Parameters
     ----------
@@ -91,18 +91,12 @@ def stationarity(
         Level of the test, in (0, 1).
     least_effect : float
     replicates : int
-        Number of shuffled orders.
+        Number of shuffled orders, at least 1 / alpha.
     rng : numpy.random.Generator or int
 
     Returns
     -------
     Stationarity
-
-    Warns
-    -----
-    RuntimeWarning
-        If values depend on each other for so long that eight blocks cannot be taken as independent; a verdict
-        "not stationary" may then be due to slow but stationary dynamics.
     """
     x = as_series(series)
     n = x.shape[1]
@@ -113,35 +107,27 @@ def stationarity(
     if replicates < 1 / alpha:
         raise ValueError(f"replicates = {replicates} cannot show p < {alpha}; use {1 / alpha:.0f} or more.")
     rng = np.random.default_rng(rng)
-    memory = max(_correlation_time(f(values), n // 10) for values in x for f in (np.asarray, np.square))
+    memory = max(_correlation_time(values) for values in x)
     blocks = int(np.clip(min(n // (5 * memory), n // 10), FEWEST_BLOCKS, MOST_BLOCKS))
     length = n // blocks
-    if length < memory:
-        warnings.warn(
-            f"Values depend on each other over about {memory} samples, and a block holds {length} only: "
-            "a slow, stationary series may be called non-stationary. Use a longer series.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
     features = np.concatenate([_features(values, blocks, length) for values in x], axis=1)
-    p_value, statistic, feature, split = _shuffle_test(features, replicates, rng)
-    effect = _effect(features, feature, split)
-    stationary = not (p_value < alpha and effect > least_effect)
+    p_value, statistic, split, feature, effect = _shuffle_test(features, replicates, rng)
+    stationary = p_value >= alpha or effect <= least_effect
     transient: int | None = 0
     if not stationary:
         transient = None
         for cut in range(1, blocks // 2 + 1):
-            p, _, f, s = _shuffle_test(features[cut:], replicates, rng)
-            if p >= alpha or _effect(features[cut:], f, s) <= least_effect:
+            p, _, _, _, left = _shuffle_test(features[cut:], replicates, rng)
+            if p >= alpha or left <= least_effect:
                 transient = cut * length
                 break
     return Stationarity(
         stationary=stationary,
         p_value=p_value,
         statistic=statistic,
+        change=split * length,
         effect=effect,
         feature=_name(feature, len(x)),
-        change=split * length,
         transient=transient,
         blocks=blocks,
         block_length=length,
@@ -150,11 +136,20 @@ def stationarity(
     )
 
 
-def _correlation_time(values: Floats, max_lag: int) -> int:
-    """Last lag, plus one, at which the autocorrelation still exceeds .2 in size."""
-    if np.ptp(values) == 0:
-        return 1
-    return int(np.flatnonzero(np.abs(autocorrelation(values, max_lag)) > 0.2)[-1]) + 1
+def _correlation_time(values: Floats) -> int:
+    """Last lag, plus one, at which the autocorrelation of x or x² exceeds .2 in size.
+
+    Taken from the values standardised within eighths of the series: a drift must not pass for memory.
+    """
+    length = len(values) // FEWEST_BLOCKS
+    cut = values[: FEWEST_BLOCKS * length].reshape(FEWEST_BLOCKS, length)
+    spread = cut.std(axis=1, keepdims=True)
+    standard = ((cut - cut.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)).ravel()
+    last = 0
+    for v in (standard, standard**2):
+        if np.ptp(v) > 0:
+            last = max(last, int(np.flatnonzero(np.abs(autocorrelation(v, length)) > 0.2)[-1]))
+    return last + 1
 
 
 def _features(values: Floats, blocks: int, length: int) -> Floats:
@@ -171,35 +166,32 @@ def _features(values: Floats, blocks: int, length: int) -> Floats:
     return np.stack([cut.mean(axis=1), spread, speed, *shares], axis=1)
 
 
-def _cusum(features: Floats, orders: NDArray[np.int64]) -> Floats:
-    """Standardised differences between the blocks before and after a split, (orders, splits, features)."""
+def _contrast(features: Floats, orders: NDArray[np.int64]) -> Floats:
+    """s (B - s) / B (mean before s - mean after s)² / variance, an (orders, splits, features) array."""
     blocks = len(features)
     spread = features.std(axis=0)
-    standard = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    s = np.arange(1, blocks)[None, :, None]
+    standard = (features - features.mean(axis=0)) / np.where(spread > 1e-9, spread, np.inf)
+    s = np.arange(1, blocks)[:, None]
+    # The sum over all blocks is zero, so that the difference of the means is before * B / (s (B - s)).
     before = np.cumsum(standard[orders], axis=1)[:, :-1]
-    # With mean zero over all blocks: before/s - after/(B-s) = before B / (s (B-s)).
-    return np.abs(before) * np.sqrt(blocks / (s * (blocks - s)))
+    return np.asarray(before**2 * (blocks / (s * (blocks - s))))
 
 
 def _shuffle_test(
     features: Floats, replicates: int, rng: np.random.Generator
-) -> tuple[float, float, int, int]:
-    """p-value, statistic, and the feature and split point with the largest change."""
+) -> tuple[float, float, int, int, float]:
+    """p-value and statistic; split point, feature and size of the largest change."""
     blocks = len(features)
-    true = _cusum(features, np.arange(blocks)[None])[0]
-    split, feature = np.unravel_index(np.argmax(true), true.shape)
+    contrast = _contrast(features, np.arange(blocks)[None])[0]
+    statistic = contrast.mean(axis=0).max()
     orders = rng.permuted(np.tile(np.arange(blocks), (replicates, 1)), axis=1)
-    shuffled = _cusum(features, orders).max(axis=(1, 2))
-    statistic = true.max()
+    shuffled = _contrast(features, orders).mean(axis=1).max(axis=1)
     # Equal up to rounding counts as equal; the true order is one of those possible.
     p_value = (1 + np.sum(shuffled >= statistic * (1 - 1e-12))) / (1 + replicates)
-    return float(p_value), float(statistic), int(feature), int(split) + 1
-
-
-def _effect(features: Floats, feature: int, split: int) -> float:
-    column = features[:, feature]
-    return float(abs(column[:split].mean() - column[split:].mean()))
+    feature = int(np.argmax(contrast.mean(axis=0)))
+    split = int(np.argmax(contrast[:, feature])) + 1
+    effect = abs(features[:split, feature].mean() - features[split:, feature].mean())
+    return float(p_value), float(statistic), split, feature, float(effect)
 
 
 def _name(feature: int, observables: int) -> str:

@@ -367,3 +367,37 @@ def ksg(columns, split, k, algorithm, theiler):
             counts[1, i] = np.sum(dy[i, others] <= dy[i, nearest].max())
             terms.append(digamma(len(others) + 1) - digamma(counts[0, i]) - digamma(counts[1, i]) - 1 / k)
     return counts, digamma(k) + np.mean(terms)
+
+
+# --- delays ---
+
+
+def mutual_information(a, b):
+    """Mutual information of two sequences of classes, from their relative frequencies."""
+    total = 0.0
+    for u in set(a.tolist()):
+        for v in set(b.tolist()):
+            joint = np.mean((a == u) & (b == v))
+            if joint > 0:
+                total += joint * np.log(joint / (np.mean(a == u) * np.mean(b == v)))
+    return total
+
+
+# ---- correlation sums
+
+
+def correlation_counts(series, tau, m_max, eps, theiler):
+    """Pairs of delay vectors at most eps apart, (m_max, n_eps), and the number of all pairs: every pair, one by one."""
+    x = np.asarray(series, dtype=np.float64)
+    x = x.reshape(len(x), -1)
+    n = len(x) - (m_max - 1) * tau
+    counts = np.zeros((m_max, len(eps)), np.int64)
+    total = 0
+    for i in range(n):
+        for j in range(i + theiler + 1, n):
+            total += 1
+            distance = 0.0
+            for m in range(m_max):
+                distance = max(distance, np.abs(x[i + m * tau] - x[j + m * tau]).max())
+                counts[m] += distance <= np.asarray(eps)
+    return counts, total
