@@ -34,9 +34,9 @@ class BlockCounts:
     def resampled(self, rng: np.random.Generator) -> Floats:
         """Correlation sums of a series put together from blocks drawn with replacement.
 
-        A pair of two different blocks is weighted by the product of their multiplicities; pairs inside a block by its
-        multiplicity alone, because two copies of one block are not independent and would put false
-        coincidences at distance zero.
+        A pair of two different blocks is weighted by the product of their multiplicities; pairs inside a
+        block by its multiplicity alone, because two copies of one block are not independent and would put
+        false coincidences at distance zero.
 
         Returns
         -------
@@ -59,9 +59,10 @@ class CorrelationSums:
     C : (m_max, n_eps) float64
         Row m-1 holds C_m; 0 means that no pair was found (missing).
     pairs : (m_max, n_eps) int64
-        Number of close pairs that were counted; C = pairs / examined.
+        Number of close pairs that were counted.
     examined : (m_max, n_eps) int64
-        Number of pairs among which they were counted (all admissible pairs in exact mode).
+        Number of pairs among which they were counted: all admissible pairs in exact mode, where
+        C = pairs / examined. Random shares of different size are joined, so C differs a little there.
     error : (m_max, n_eps) float64
         Relative standard error of C against counting all pairs: 0 where all pairs were counted, NaN
         where it is unknown (files of other programs).

@@ -11,7 +11,7 @@ PACKAGES = ("robots", "controllers", "quantify", "experiments")
 ALLOWED = {
     "robots": {"robots", "pybullet", "pybullet_utils", "pybullet_data", "numpy", "gymnasium"},
     "controllers": {"controllers", "numpy", "numba"},
-    "quantify": {"quantify", "numpy", "scipy", "numba", "matplotlib"},
+    "quantify": {"quantify", "numpy", "scipy", "numba", "llvmlite", "matplotlib"},
 }
 
 

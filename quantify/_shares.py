@@ -1,0 +1,273 @@
+"""Choose, for each range of scales and group of dimensions, how large a share of the pairs to count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quantify._bins import MAX_BINS, make_bins
+from quantify._sampled import by_phase, count_strips, random_pairs, sort_into_strips
+from quantify.sums import Counts, Floats
+
+PILOT_PAIRS = 50_000
+TRUSTED = 30  # pilot counts below this say too little about C
+TASKS = 16
+OCTAVES = (1.0, 1.5, 2.0, 3.0, 4.0)  # ranges of scales that may share a search
+# Nanoseconds per point sorted, pair looked at and pair counted, to weigh one against the other.
+SORT_COST, LOOK_COST, PAIR_COST = 100.0, 5.0, 60.0
+
+
+@dataclass(frozen=True)
+class Demand:
+    """How sure the counts must be, and how much work may go into it (see `correlation_sums`)."""
+
+    accuracy: float
+    min_pairs: float
+    effort: float
+
+    def classes(self, expected: float, crowd: float, n: int) -> int:
+        """Number of random classes of n points that makes the rarest cell sure enough.
+
+        A share 1/k of the pairs, with X pairs to be found among all, has the relative error
+        sqrt((k - 1) / X).
+
+        Parameters
+        ----------
+        expected : close pairs among all at the rarest cell
+        crowd : pairs among all that have to be looked at
+        """
+        needed = int(1 + self.accuracy**2 * max(expected, self.min_pairs))
+        return min(max(needed, self.affordable(crowd, n)), max(n // 4, 1))
+
+    def affordable(self, crowd: float, n: int) -> int:
+        """Smallest number of classes that keeps within the effort."""
+        return int(np.ceil(crowd / (self.effort * n)))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The series laid out for the neighbour search (see `by_phase`), and what counts as a pair."""
+
+    z: Floats
+    order: NDArray[np.int32]
+    tau: int
+    n: int
+    theiler: int
+    block_length: int
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks of the time axis."""
+        return -(-self.n // self.block_length)
+
+    @property
+    def all_pairs(self) -> float:
+        """Number of admissible pairs."""
+        return (self.n - self.theiler) * (self.n - self.theiler - 1) / 2
+
+
+def groups(m_max: int) -> list[tuple[int, int]]:
+    """Groups of dimensions that share a search: 1, 2-4, 4-8, 8-16, ... up to m_max.
+
+    From 2 on neighbouring groups overlap in one dimension, by which they are joined.
+    """
+    pairs = [(1, 1)]
+    low = 2
+    while low < m_max or low == m_max == 2:
+        pairs.append((low, min(2 * low, m_max)))
+        low *= 2
+    return pairs
+
+
+def count_shares(
+    x: Floats,
+    tau: int,
+    m_max: int,
+    theiler: int,
+    eps: Floats,
+    block_length: int,
+    demand: Demand,
+    rng: np.random.Generator,
+    workers: int,
+    progress: Callable[[float, float], None] | None,
+) -> tuple[Counts, Counts, Counts, Floats, Floats]:
+    """Count close pairs in random shares that are just large enough.
+
+    For a group of dimensions and a range of scales, points are put into random classes, and pairs are counted
+    inside classes (see `_sampled`). Below the scale where all pairs are needed, the rest of the scales is
+    counted in one go.
+
+    Returns
+    -------
+    counts : (B, B, m_max, n_eps) int64, pairs counted, by time block
+    pairs, examined : (m_max, n_eps) int64
+    C, error : (m_max, n_eps) float64
+    """
+    n = x.shape[1] - (m_max - 1) * tau
+    layout = Layout(*by_phase(x, tau), tau, n, theiler, block_length)
+    counts = np.zeros((layout.n_blocks, layout.n_blocks, m_max, len(eps)), np.int64)
+    pairs = np.zeros((m_max, len(eps)), np.int64)
+    examined = np.zeros((m_max, len(eps)), np.int64)
+    C = np.zeros((m_max, len(eps)))
+    error = np.full((m_max, len(eps)), np.nan)
+    pilot = random_pairs(x, tau, m_max, theiler, eps, PILOT_PAIRS, rng)
+    todo = groups(m_max)[::-1]
+    with ThreadPoolExecutor(workers) as pool:
+        # From the largest dimensions down: the rarer the close pairs, the larger the share and the surer the
+        # value, towards which the smaller dimensions are moved.
+        for g, (m_lo, m_hi) in enumerate(todo):
+            first = g == 0 or m_lo == 1
+            k_lo = 0
+            while k_lo < len(eps):
+                k_hi, n_classes, crowd = _plan(layout, demand, (m_lo, m_hi), eps, k_lo, C, pilot)
+                while True:
+                    found, share = _count_group(layout, (m_lo, m_hi), eps[k_lo:k_hi], n_classes, rng, pool)
+                    total = found.sum(axis=(0, 1))
+                    fewer = demand.classes(total[-1, -1] / share, crowd, n)
+                    if n_classes == 1 or fewer > 0.7 * n_classes:
+                        break
+                    n_classes = fewer
+                scales = slice(k_lo, k_hi)
+                _join(total, share, layout.all_pairs, C[m_lo - 1 :, scales], error[m_lo - 1 :, scales], first)
+                # The dimension that two groups share keeps the counts of the first one.
+                own = slice(m_lo - 1, m_hi if first else m_hi - 1)
+                size = own.stop - own.start
+                counts[:, :, own, scales] = found[:, :, :size]
+                pairs[own, scales] = total[:size]
+                examined[own, scales] = round(share * layout.all_pairs)
+                k_lo = k_hi
+                if progress:
+                    progress(g * len(eps) + k_lo, len(todo) * len(eps))
+    return counts, pairs, examined, _monotone(C, error), error
+
+
+def _monotone(C: Floats, error: Floats) -> Floats:
+    """Where shares of different size meet, their errors must not make C grow towards smaller eps or larger m.
+
+    Values that are exact stay as they are.
+    """
+    floor = np.where(error == 0, C, 0.0)
+    floor = np.maximum.accumulate(np.maximum.accumulate(floor[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
+    return np.asarray(np.minimum.accumulate(np.minimum.accumulate(np.maximum(C, floor), axis=1), axis=0))
+
+
+def _plan(
+    layout: Layout, demand: Demand, group: tuple[int, int], eps: Floats, k_lo: int, C: Floats, pilot: Floats
+) -> tuple[int, int, float]:
+    """How far the next range of scales goes, with how many classes, and the crowd to be looked at.
+
+    A wide range saves sorting, a narrow one saves counting: the cheapest per octave is taken.
+    """
+    m_lo, m_hi = group
+    n, all_pairs = layout.n, layout.all_pairs
+    crowd = max(pilot[min(m_lo, 2) - 1, k_lo], 1 / PILOT_PAIRS) * all_pairs
+    top = (C[m_lo - 1, k_lo - 1] if k_lo > 0 else 1.0) * all_pairs
+    rest = np.log2(eps[k_lo] / eps[-1]) + 1
+    least = demand.affordable(crowd, n)
+    plans: list[tuple[float, int, int]] = []
+    for octaves in (*OCTAVES, rest):
+        k_hi = int(np.searchsorted(-eps, -eps[k_lo] * 2.0**-octaves, side="right"))
+        k_hi = min(max(k_hi, k_lo + 1), k_lo + MAX_BINS)
+        expected = _expect(C[m_hi - 1], pilot[m_hi - 1], eps, k_lo, k_hi) * all_pairs
+        n_classes = demand.classes(expected, crowd, n)
+        if plans and n_classes == least > 1:
+            break  # the effort would cut the accuracy, and a wider range only more so
+        cost = SORT_COST * n + (PAIR_COST * top + LOOK_COST * crowd) / n_classes
+        plans.append((cost / min(octaves, rest), k_hi, n_classes))
+    _, k_hi, n_classes = min(plans)
+    return k_hi, n_classes, crowd
+
+
+def _expect(C: Floats, pilot: Floats, eps: Floats, k_lo: int, k_hi: int) -> float:
+    """C at the smallest of the scales k_lo..k_hi - 1, before it is counted.
+
+    From the pilot where it saw enough pairs, else by going on with the slope of the last octave.
+    """
+    if pilot[k_hi - 1] * PILOT_PAIRS >= TRUSTED:
+        return float(pilot[k_hi - 1])
+    known = C[:k_lo] if k_lo > 0 and C[k_lo - 1] > 0 else pilot
+    seen = np.flatnonzero(known * PILOT_PAIRS >= (TRUSTED if known is pilot else 0))
+    seen = seen[known[seen] > 0]
+    if len(seen) < 2:
+        return 1 / PILOT_PAIRS
+    last = seen[-1]
+    before = seen[max(0, int(np.searchsorted(-eps[seen], -2 * eps[last])) - 1)]
+    slope = np.log(known[before] / known[last]) / np.log(eps[before] / eps[last])
+    return float(known[last] * (eps[k_hi - 1] / eps[last]) ** max(slope, 0.0))
+
+
+def _count_group(
+    layout: Layout,
+    group: tuple[int, int],
+    eps: Floats,
+    n_classes: int,
+    rng: np.random.Generator,
+    pool: ThreadPoolExecutor,
+) -> tuple[Counts, float]:
+    """Close pairs (B, B, group, n_eps) inside random classes, and the share of all pairs that these hold."""
+    m_lo, m_hi = group
+    z, n, n_blocks = layout.z, layout.n, layout.n_blocks
+    salt = np.uint64(rng.integers(2**63))
+    # One coordinate needs no strips: its points are sorted by it already.
+    width = eps[0] if m_lo > 1 else np.inf
+    strips = sort_into_strips(z, layout.tau, layout.order, m_lo, n, salt, n_classes, width)
+    bounds, n_strips = strips[1:]
+    class_size = np.diff(bounds[::n_strips]).astype(float)
+    share = float((class_size * (class_size - 1)).sum() / (n * (n - 1.0)))
+    shape = (n_blocks, n_blocks, m_hi - m_lo + 1, len(eps) + 1)
+    edges = np.searchsorted(bounds, np.arange(1, TASKS) * n // TASKS)
+    edges = np.concatenate(([0], edges, [len(bounds) - 1]))
+    bins = make_bins(eps)
+
+    def run(first: int, last: int) -> Counts:
+        histogram = np.zeros(shape, np.int64)
+        count_strips(
+            z, m_lo, m_hi, layout.theiler, strips, first, last, eps[0], bins, layout.block_length, histogram
+        )
+        return histogram
+
+    histogram = np.zeros(shape, np.int64)
+    for part in pool.map(run, edges[:-1], edges[1:]):
+        histogram += part
+    # From "within exactly r scales" to "within scale k": sum over r > k.
+    return np.cumsum(histogram[..., :0:-1], axis=-1)[..., ::-1], share
+
+
+def _join(total: Counts, share: float, all_pairs: float, C: Floats, error: Floats, first: bool) -> None:
+    """Enter a group's counts into C and error (rows from the group's smallest dimension on, modified).
+
+    The last row of `total` is the dimension s that the group shares with the one of larger dimensions entered
+    before. The surer of the two values of C_s is kept, and the other group follows it by regression: pairs
+    are nested, so that counts of one sample have the coefficient p = N_s / N_m for m < s and 1 for m > s.
+
+        ln C_m = ln own_m + p (ln C_s - ln own_s),   variance (1 - p) v_m + p^2 error_s^2,         m < s
+        ln C_m = ln C_m + (ln own_s - ln C_s),       variance error_m^2 - error_s^2 + v_s,         m > s
+
+    which is never worse than the separate values and lets h_m pass smoothly from group to group.
+    """
+    last = len(total) - 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = np.minimum(total / (share * all_pairs), 1.0)
+        variance = (1 - share) * np.maximum(1 - own, 1 / total) / total
+        if not first:
+            shared, before = C[last].copy(), error[last] ** 2
+            both = (total[last] > 0) & (shared > 0)
+            gap = np.where(both, np.log(shared / own[last]), 0.0)
+
+            follow = both & (before <= variance[last])
+            p = np.where(follow, total[last] / total, 0.0)
+            own *= np.exp(p * gap)
+            own[last] = np.where(follow, shared, own[last])
+            variance = (1 - p) * variance + np.where(follow, p**2 * before, 0.0)
+
+            larger = error[last + 1 :] ** 2
+            lead = both & ~follow & (larger >= before)
+            C[last + 1 :] *= np.exp(np.where(lead, -gap, 0.0))
+            # Never quite 0: a ratio of 1 in the sample is not known to be 1 among all pairs.
+            smaller = np.maximum(larger - before + variance[last], 0.01 * larger)
+            error[last + 1 :] = np.sqrt(np.where(lead, smaller, larger))
+        C[: last + 1], error[: last + 1] = own, np.sqrt(variance)
