@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
+import weakref
 from abc import abstractmethod
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,55 +14,13 @@ import numpy as np
 import pybullet as p
 from numpy.typing import ArrayLike, NDArray
 
+from robots.body import Body, Floats, servo_force
 from robots.camera import GROUND_PERIOD, Camera, ground_shape, has_display
 from robots.config import RobotConfig
-
-Floats = NDArray[np.float64]
+from robots.randomness import WORDS, pack_generator, unpack_generator
 
 HORIZON = GROUND_PERIOD
 """Distance from the origin at which the robot is put back by whole periods of the ground's pattern [m]."""
-
-
-@dataclass(frozen=True)
-class Motor:
-    """A servo: the joint of the same name, its limit [rad or m] and its power [N m or N]."""
-
-    name: str
-    limit: float
-    power: float
-
-
-@dataclass(frozen=True)
-class Sensor:
-    """A sensor beyond the joints' own: unit of its value and the bound that a healthy body never exceeds."""
-
-    name: str
-    unit: str
-    bound: float
-
-
-@dataclass(frozen=True)
-class Body:
-    """A robot as the simulator needs it: URDF text, motors in order, further sensors, start height [m]."""
-
-    urdf: str
-    motors: tuple[Motor, ...]
-    sensors: tuple[Sensor, ...] = ()
-    start_height: float = 0.0
-
-
-def servo_force(deviation: Floats, power: Floats, damping: float) -> Floats:
-    """Torque limit of position servos: none at the set point, full power far from it.
-
-        force = power * tanh(|deviation| + damping)
-
-    with the deviation from the set point in units of the joint's limit. Together with the target velocity
-    servo_speed / 2 * deviation this is the servo law: within the torque limit the motor does what it takes
-    to reach the target velocity. With damping 0 a servo at its set point is limp, so that small
-    perturbations of the body stay visible in the joint angles.
-    """
-    force: Floats = power * np.tanh(np.abs(deviation) + damping)
-    return force
 
 
 class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
@@ -120,11 +78,15 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._keep, self._kick = 1 - r, 2 * config.noise * r**0.5
         # Twice the hard stop: a joint beyond that is torn, not just pressed into its stop.
         self._bound = np.array([2 * config.hard_stop] * n + [s.bound for s in body.sensors])
-        self._high = (self._bound + config.noise / np.sqrt(r)).astype(np.float32)
+        high = (self._bound + config.noise / np.sqrt(r)).astype(np.float32)
+        self._high = np.nextafter(high, np.float32(np.inf))  # rounding may have gone down
         self.observation_space = gym.spaces.Box(-self._high, self._high, dtype=np.float32)
         self.action_space = gym.spaces.Box(-1.0, 1.0, (n,), dtype=np.float32)
 
         self._client = p.connect(p.GUI if render_mode == "human" else p.DIRECT)
+        if self._client < 0:
+            raise RuntimeError("the simulator has no room for another world: close() some environments")
+        self._disconnect = weakref.finalize(self, p.disconnect, self._client)
         self._state = "new"  # then "running", "ended: why" or "closed"
 
     # What a robot states about itself.
@@ -192,9 +154,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def close(self) -> None:
         """Free the simulator; may be called more than once."""
-        if self._state != "closed":
-            p.disconnect(self._client)
-            self._state = "closed"
+        self._disconnect()
+        self._state = "closed"
 
     # Snapshots.
 
@@ -209,20 +170,12 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         if self._state != "running":
             self._explain_state()
         states = p.getJointStates(self._robot, self._all_joints, physicsClientId=self._client)
-        generator = self.np_random.bit_generator.state
-        if generator["bit_generator"] != "PCG64":
-            raise TypeError(f"snapshots need the generator PCG64, not {generator['bit_generator']}")
-        words = [generator["state"]["state"], generator["state"]["inc"]]
         return {
             "base": np.concatenate([self._position, self._orientation, self._velocity, self._spin]),
             "joints": np.array([s[:2] for s in states], dtype=float).reshape(-1, 2),
             "offset": self._offset.copy(),
             "noise": self._noise.copy(),
-            "random": np.array(
-                [half for word in words for half in (word >> 64, word & (2**64 - 1))]
-                + [generator["has_uint32"], generator["uinteger"]],
-                dtype=np.uint64,
-            ),
+            "random": pack_generator(self.np_random),
             "observation": self._sensed.astype(np.float32),
         }
 
@@ -230,7 +183,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Rebuild the world, put the robot into the snapshot's state and return its last observation."""
         self._refuse_if_closed()
         shapes = {
-            "base": (13,), "noise": (len(self.sensor_names),), "offset": (2,), "random": (6,),
+            "base": (13,), "noise": (len(self.sensor_names),), "offset": (2,), "random": (WORDS,),
             "observation": (len(self.sensor_names),),
         }  # fmt: skip
         for key, shape in shapes.items():
@@ -248,15 +201,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             p.resetJointState(self._robot, joint, position, speed, physicsClientId=self._client)
         self._offset = np.array(snapshot["offset"], dtype=float)
         self._noise = np.array(snapshot["noise"], dtype=float)
-        words = [int(word) for word in snapshot["random"]]
-        generator = np.random.PCG64()
-        generator.state = {
-            "bit_generator": "PCG64",
-            "state": {"state": words[0] << 64 | words[1], "inc": words[2] << 64 | words[3]},
-            "has_uint32": words[4],
-            "uinteger": words[5],
-        }
-        self.np_random = np.random.Generator(generator)
+        self.np_random = unpack_generator(snapshot["random"])
         self._sensed = np.array(snapshot["observation"], dtype=float)
         self._state = "running"
         self._read()

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import pybullet as p
 
-from robots.base import Body, Motor, RobotEnv, Sensor
+from robots.base import RobotEnv
+from robots.body import Body, Motor, Sensor
 from robots.camera import Camera
 from robots.config import RobotConfig
 from robots.urdf import Vector, box, capsule, joint, link, robot, sphere

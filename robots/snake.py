@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import pi
 from typing import ClassVar
 
-from robots.base import Body, Motor, RobotEnv
+from robots.base import RobotEnv
+from robots.body import Body, Motor
 from robots.camera import Camera
 from robots.config import RobotConfig
 from robots.urdf import box, capsule, joint, link, robot

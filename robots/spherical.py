@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from math import cos, pi, sin
 from typing import ClassVar
 
-from robots.base import Body, Motor, RobotEnv, Sensor
+from robots.base import RobotEnv
+from robots.body import Body, Motor, Sensor
 from robots.camera import Camera
 from robots.config import RobotConfig
 from robots.urdf import Shape, Vector, capsule, joint, link, robot, sphere

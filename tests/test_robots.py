@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import subprocess
 import sys
@@ -13,11 +14,13 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import pybullet
 import pytest
 from gymnasium.utils.env_checker import check_env
 
 import robots
 from robots import ROBOTS, HexapodConfig, RobotConfig, RobotEnv
+from robots.randomness import WORDS, pack_generator, unpack_generator
 
 every_robot = pytest.mark.parametrize("name", ROBOTS)
 
@@ -301,6 +304,42 @@ def test_steps_out_of_turn_are_explained(name: str) -> None:
     for verb in (lambda: env.step(still), env.snapshot, env.measure, env.render, env.reset):
         with pytest.raises(RuntimeError, match="closed"):
             verb()
+
+
+def test_forgotten_worlds_are_freed() -> None:
+    env = make("spherical")
+    env.reset(seed=0)
+    client = env._client
+    assert pybullet.getConnectionInfo(client)["isConnected"]
+    del env
+    gc.collect()
+    assert not pybullet.getConnectionInfo(client)["isConnected"]
+
+
+def test_generators_are_resumed_exactly() -> None:
+    generator = np.random.default_rng(5)
+    generator.integers(0, 10, 3, dtype=np.int32)  # an odd number of half draws leaves a spare one
+    words = pack_generator(generator)
+    assert words.dtype == np.uint64 and words.shape == (WORDS,) and words[4] == 1
+    twin = unpack_generator(words)
+    for draw in (lambda g: g.integers(0, 10, 5, dtype=np.int32), lambda g: g.random(5)):
+        assert np.array_equal(draw(twin), draw(generator))
+    with pytest.raises(TypeError, match="MT19937"):
+        pack_generator(np.random.Generator(np.random.MT19937(0)))
+
+
+@pytest.mark.long
+@every_robot
+def test_a_long_life(name: str, env: RobotEnv) -> None:
+    env.reset(seed=0)
+    rng, action = np.random.default_rng(0), np.zeros(env.action_space.shape)
+    for step in range(200_000):
+        if step % 25 == 0:
+            action = rng.uniform(-1, 1, env.action_space.shape)
+        observation, _, terminated, _, info = env.step(action)
+        assert not terminated, (step, info)
+        assert observation in env.observation_space
+    assert np.abs(env.snapshot()["base"][:2]).max() < robots.base.HORIZON
 
 
 @every_robot

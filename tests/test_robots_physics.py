@@ -11,7 +11,7 @@ import pybullet as p
 import pytest
 
 from robots import ROBOTS, Hexapod, HexapodConfig, RobotEnv, Snake, SnakeConfig, Spherical, SphericalConfig
-from robots.base import servo_force
+from robots.body import servo_force
 from robots.urdf import box, capsule, link, sphere
 
 every_robot = pytest.mark.parametrize("name", ROBOTS)

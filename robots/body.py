@@ -1,0 +1,52 @@
+"""What a robot states about itself, and the law of its servos."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A servo: the joint of the same name, its limit [rad or m] and its power [N m or N]."""
+
+    name: str
+    limit: float
+    power: float
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor beyond the joints' own: unit of its value and the bound that a healthy body never exceeds."""
+
+    name: str
+    unit: str
+    bound: float
+
+
+@dataclass(frozen=True)
+class Body:
+    """A robot as the simulator needs it: URDF text, motors in order, further sensors, start height [m]."""
+
+    urdf: str
+    motors: tuple[Motor, ...]
+    sensors: tuple[Sensor, ...] = ()
+    start_height: float = 0.0
+
+
+def servo_force(deviation: Floats, power: Floats, damping: float) -> Floats:
+    """Torque limit of position servos: none at the set point, full power far from it.
+
+        force = power * tanh(|deviation| + damping)
+
+    with the deviation from the set point in units of the joint's limit. Together with the target velocity
+    servo_speed / 2 * deviation this is the servo law: within the torque limit the motor does what it takes
+    to reach the target velocity. With damping 0 a servo at its set point is limp, so that small
+    perturbations of the body stay visible in the joint angles.
+    """
+    force: Floats = power * np.tanh(np.abs(deviation) + damping)
+    return force
