@@ -45,8 +45,10 @@ def stochastic(e: Evidence) -> str | None:
     """Scales that the decomposition itself calls stochastic."""
     if not e.parts.deterministic.any():
         return (
-            "No scale is deterministic: the series looks like noise. All of E_core is then memory of a "
-            "stochastic process; E_state, E_eps and D mean nothing. A smaller m_max reaches smaller scales."
+            f"No scale down to eps {e.parts.eps[-1]:.3g} is deterministic (mean kappa of the range: "
+            f"{e.range.kappa:.2f}): the series cannot be told from noise. All of E_core is then memory of a "
+            "stochastic process; E_state, E_eps and D mean nothing. More data or a smaller m_max reach "
+            "smaller scales."
         )
     if e.range.deterministic == 1 and e.range.kappa > e.parts.settings["kappa_max"] / 2:
         return f"The range is deterministic in part only: the mean kappa is {e.range.kappa:.2f}."

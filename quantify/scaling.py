@@ -76,11 +76,12 @@ def default_eps_min(sums: CorrelationSums) -> tuple[float, str]:
     n = min(by_pairs, by_resolution)
     reason = "grid" if n == len(eps) else "pairs" if by_pairs <= by_resolution else "resolution"
     if n < 3:
-        raise ValueError(
-            f"Only {n} of {len(eps)} scales qualify, limited by {reason}: the largest embedding needs "
-            f"{needed:.0f} pairs closer than eps, and the resolution of the series is {sums.resolution:g}. "
-            "Use a longer series, a smaller m_max or a finer grid, or give eps_min."
+        cure = (
+            f"The series is quantised in steps of {sums.resolution:g}: record it with more digits"
+            if reason == "resolution"
+            else f"The largest embedding needs {needed:,.0f} close pairs: use more data or a smaller m_max"
         )
+        raise ValueError(f"Only {n} of {len(eps)} scales can be used. {cure}, or give eps_min.")
     return float(eps[n - 1]), reason
 
 

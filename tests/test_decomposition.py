@@ -257,7 +257,7 @@ def test_bad_sums():
         decompose(make_sums(eps[::-1], np.stack([eps, eps**2])))
     with pytest.raises(ValueError, match="at least three"):
         decompose(make_sums(eps[:2], np.stack([eps, eps**2])[:, :2]))
-    with pytest.raises(ValueError, match="longer series"):
+    with pytest.raises(ValueError, match="10,000 close pairs: use more data"):
         decompose(make_sums(eps, np.stack([eps, eps * 1e-12])))
 
 
