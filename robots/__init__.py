@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import gymnasium as gym
 
+from robots.barrel import Barrel, BarrelConfig
 from robots.base import RobotEnv
 from robots.config import RobotConfig
 from robots.hexapod import Hexapod, HexapodConfig
@@ -18,6 +19,8 @@ from robots.spherical import Spherical, SphericalConfig
 
 __all__ = [
     "ROBOTS",
+    "Barrel",
+    "BarrelConfig",
     "Hexapod",
     "HexapodConfig",
     "RobotConfig",
@@ -64,6 +67,7 @@ ROBOTS: dict[str, RobotEntry] = {
     "hexapod": RobotEntry("selforg/Hexapod-v0", Hexapod, sensor=0, tau=4, m_max=25),
     "snake": RobotEntry("selforg/Snake-v0", Snake, sensor=6, tau=8, m_max=19),
     "spherical": RobotEntry("selforg/Spherical-v0", Spherical, sensor=3, tau=8, m_max=15),
+    "barrel": RobotEntry("selforg/Barrel-v0", Barrel, sensor=2, tau=8, m_max=15),
 }
 
 for _entry in ROBOTS.values():

@@ -15,7 +15,7 @@ import pybullet as p
 from numpy.typing import ArrayLike, NDArray
 
 from robots.body import Body, Floats, servo_force
-from robots.camera import GROUND_PERIOD, Camera, ground_shape, has_display
+from robots.camera import GROUND_PERIOD, Camera, draw_ground, has_display
 from robots.config import RobotConfig
 from robots.randomness import WORDS, pack_generator, unpack_generator
 
@@ -261,13 +261,11 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             physicsClientId=client,
         )
         plane = p.createCollisionShape(p.GEOM_PLANE, physicsClientId=client)
+        self._ground = p.createMultiBody(0, plane, physicsClientId=client)
+        self._ground_at = np.zeros(2)
         unseen = self.render_mode is None
-        if unseen:
-            self._ground = p.createMultiBody(0, plane, physicsClientId=client)
-        else:
-            pattern, texture = ground_shape(client)
-            self._ground = p.createMultiBody(0, plane, pattern, physicsClientId=client)
-            p.changeVisualShape(self._ground, -1, textureUniqueId=texture, physicsClientId=client)
+        if not unseen:
+            draw_ground(self._ground, client)
         p.changeDynamics(
             self._ground, -1, lateralFriction=cfg.friction, rollingFriction=cfg.rolling_friction,
             contactStiffness=cfg.contact_stiffness, contactDamping=cfg.contact_damping,
@@ -352,7 +350,11 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         return centre
 
     def _recentre(self) -> None:
-        """Put a robot that is far out back near the origin; the ground is everywhere the same."""
+        """Shift robot and ground together, by whole periods of the pattern, when the robot is far out.
+
+        Together, because the simulator remembers contacts by their places on both: to a body that rolls
+        slowly it matters whether they are found anew.
+        """
         x, y, z = self._position
         if max(abs(x), abs(y)) < HORIZON:
             return
@@ -360,12 +362,17 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         if not np.isfinite(shift).all():
             return
         self._offset += shift
+        self._ground_at -= shift
         self._position = (x - shift[0], y - shift[1], z)
+        client = self._client
         p.resetBasePositionAndOrientation(
-            self._robot, self._position, self._orientation, physicsClientId=self._client
+            self._ground, [*self._ground_at, 0.0], [0, 0, 0, 1], physicsClientId=client
+        )
+        p.resetBasePositionAndOrientation(
+            self._robot, self._position, self._orientation, physicsClientId=client
         )
         # Setting a position stops the base.
-        p.resetBaseVelocity(self._robot, self._velocity, self._spin, physicsClientId=self._client)
+        p.resetBaseVelocity(self._robot, self._velocity, self._spin, physicsClientId=client)
 
     def _blow_up(self) -> str:
         """Say what is wrong with the simulation, or nothing."""

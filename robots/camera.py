@@ -24,8 +24,12 @@ def has_display() -> bool:
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY"))
 
 
-def ground_shape(client: int) -> tuple[int, int]:
-    """Create the ground's visual shape and its texture: half-metre checks and a line every period."""
+def draw_ground(ground: int, client: int) -> None:
+    """Hide the ground that carries and draw one with half-metre checks and a line every period.
+
+    The drawn one stays where it is when the world is shifted: it looks the same after every period.
+    """
+    p.changeVisualShape(ground, -1, rgbaColor=[0, 0, 0, 0], physicsClientId=client)
     pixels = 128
     check = (np.indices((pixels, pixels)) // (pixels // 8)).sum(axis=0) % 2
     pattern = np.where(check[..., None], (204, 196, 180), (226, 220, 206)).astype(np.uint8)
@@ -35,9 +39,9 @@ def ground_shape(client: int) -> tuple[int, int]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "ground.tga")
         path.write_bytes(header + pattern[..., ::-1].tobytes())
-        texture: int = p.loadTexture(str(path), physicsClientId=client)
+        texture = p.loadTexture(str(path), physicsClientId=client)
     corners = [(GROUND_SIZE * x, GROUND_SIZE * y, 0.0) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-    shape: int = p.createVisualShape(
+    shape = p.createVisualShape(
         p.GEOM_MESH,
         vertices=corners,
         indices=[0, 1, 2, 0, 2, 3],
@@ -45,7 +49,8 @@ def ground_shape(client: int) -> tuple[int, int]:
         normals=[(0, 0, 1)] * 4,
         physicsClientId=client,
     )
-    return shape, texture
+    drawn = p.createMultiBody(0, baseVisualShapeIndex=shape, physicsClientId=client)
+    p.changeVisualShape(drawn, -1, textureUniqueId=texture, physicsClientId=client)
 
 
 @dataclass(frozen=True)

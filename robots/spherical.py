@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import cos, pi, sin
+from dataclasses import dataclass
 from typing import ClassVar
 
 from robots.base import RobotEnv
 from robots.body import Body, Motor, Sensor
 from robots.camera import Camera
 from robots.config import RobotConfig
-from robots.urdf import Shape, Vector, capsule, joint, link, robot, sphere
+from robots.urdf import Vector, hoop, joint, link, robot, sphere
 
 AXES: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 COLOURS: dict[str, Vector] = {"x": (0.85, 0.35, 0.25), "y": (0.3, 0.6, 0.35), "z": (0.25, 0.45, 0.75)}
@@ -65,7 +64,7 @@ class Spherical(RobotEnv):
     def body(cls, config: SphericalConfig) -> Body:
         """Shell around the origin, drawn as three hoops; a weight per axis."""
         radius, mass = config.radius, config.shell_mass
-        hoops = [(rod, COLOURS[name]) for name in AXES for rod in _hoop(name, 0.98 * radius, 24)]
+        hoops = [(rod, COLOURS[name]) for name in AXES for rod in hoop(name, 0.98 * radius)]
         hollow = (2 / 3 * mass * radius**2,) * 3
         parts = [link("shell", mass, sphere(radius), inertia=hollow, decoration=hoops, visible=False)]
         for name, axis in AXES.items():
@@ -85,19 +84,3 @@ class Spherical(RobotEnv):
     def _further(self) -> list[float]:
         x, y, z, w = self._orientation
         return [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]
-
-
-def _hoop(normal: str, radius: float, n: int) -> list[Shape]:
-    """Ring of n short rods about the origin, perpendicular to an axis."""
-    thickness, length = 0.02 * radius, 2 * pi * radius / n
-    rods = []
-    for angle in (2 * pi * k / n for k in range(n)):
-        a, b = radius * cos(angle), radius * sin(angle)
-        # A rod lies along its own z-axis: turn that into the ring's tangent.
-        centre, turn = {
-            "x": ((0.0, a, b), (angle, 0.0, 0.0)),
-            "y": ((b, 0.0, a), (0.0, angle % pi - pi / 2, 0.0)),
-            "z": ((a, b, 0.0), (pi / 2, 0.0, angle)),
-        }[normal]
-        rods.append(replace(capsule(thickness, length), xyz=centre, rpy=turn))
-    return rods

@@ -7,8 +7,8 @@ and nothing else. All shapes are solid and of uniform density. Lengths in m, mas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import pi
+from dataclasses import dataclass, replace
+from math import cos, pi, sin
 
 Vector = tuple[float, float, float]
 ZERO: Vector = (0.0, 0.0, 0.0)
@@ -52,6 +52,23 @@ def capsule(radius: float, length: float, xyz: Vector = ZERO, along: str = "x") 
     moments = {"x": (axial, across, across), "y": (across, axial, across), "z": (across, across, axial)}
     turn = {"x": (0.0, pi / 2, 0.0), "y": (pi / 2, 0.0, 0.0), "z": ZERO}
     return Shape(f'<capsule radius="{radius!r}" length="{length!r}"/>', moments[along], xyz, turn[along])
+
+
+def hoop(normal: str, radius: float, height: float = 0.0, n: int = 24) -> list[Shape]:
+    """Ring of n thin rods perpendicular to an axis, centred on it at the given height; to be drawn only."""
+    thickness, length = 0.02 * radius, 2 * pi * radius / n
+    rods = []
+    for angle in (2 * pi * k / n for k in range(n)):
+        a, b = radius * cos(angle), radius * sin(angle)
+        # A rod lies along its own z-axis: turn that into the ring's tangent.
+        place: dict[str, tuple[Vector, Vector]] = {
+            "x": ((height, a, b), (angle, 0.0, 0.0)),
+            "y": ((b, height, a), (0.0, angle % pi - pi / 2, 0.0)),
+            "z": ((a, b, height), (pi / 2, 0.0, angle)),
+        }
+        centre, turn = place[normal]
+        rods.append(replace(capsule(thickness, length), xyz=centre, rpy=turn))
+    return rods
 
 
 def _numbers(values: Sequence[float]) -> str:

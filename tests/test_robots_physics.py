@@ -109,8 +109,9 @@ def test_simulated_masses_are_those_of_the_description(name: str) -> None:
 
 
 def test_total_masses_are_those_of_the_config() -> None:
-    totals = {name: sum(make(name).masses().values()) for name in ("hexapod", "snake", "spherical")}
-    assert totals == pytest.approx({"hexapod": 1.0, "snake": 8 * 0.2 + 7 * 0.02, "spherical": 0.3 + 3 * 0.2})
+    totals = {name: sum(make(name).masses().values()) for name in ROBOTS}
+    stated = {"hexapod": 1.0, "snake": 8 * 0.2 + 7 * 0.02, "spherical": 0.3 + 3 * 0.2, "barrel": 0.7}
+    assert totals == pytest.approx(stated)
     heavy = Hexapod(HexapodConfig(mass=3.0, trunk_share=0.7))
     heavy.reset(seed=0)
     assert sum(heavy.masses().values()) == pytest.approx(3.0)
@@ -347,3 +348,12 @@ def test_spherical_robot_rolls_towards_its_weights() -> None:
     assert env.measure()["x"] > 0.01
     assert abs(env.measure()["y"]) < 1e-3
     assert observation[3] < -0.05  # the loaded end of the x-axis goes down
+
+
+def test_barrel_rolls_towards_its_weights() -> None:
+    env = make("barrel")
+    for _ in range(40):
+        observation, *_ = env.step(np.array([-1.0, 0.0]))
+    assert env.measure()["x"] < -0.01
+    assert abs(env.measure()["y"]) < 1e-3
+    assert observation[2] > 0.05  # the loaded end of the x-axis, the far one, goes down
