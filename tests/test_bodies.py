@@ -1,7 +1,8 @@
-"""`selforg bodies`: data sheets and the contact sheet."""
+"""`selforg bodies`: data sheets and the contact sheet; and what docs/robots.md says of the bodies."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,29 @@ from experiments.bodies import Bodies, bodies, contact_sheet, data_sheet
 from experiments.cli import COMMANDS
 from experiments.errors import ExperimentError
 from robots import ROBOTS
+
+
+DOCS = (Path(__file__).parents[1] / "docs" / "robots.md").read_text()
+
+
+def test_documented_example_runs() -> None:
+    example = re.findall(r"```python\n(.*?)```", DOCS, flags=re.DOTALL)[0]
+    names: dict[str, object] = {"a": np.zeros(18, np.float32)}
+    exec(example, names)
+    assert names["picture"].shape == (480, 640, 3)  # type: ignore[attr-defined]
+    for key in re.search(r"onlooker sees: (.*)", DOCS)[1].split(", "):  # type: ignore[index]
+        assert key in names["body"].measure()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_documented_table_is_right(name: str) -> None:
+    env = ROBOTS[name].env()
+    env.reset(seed=0)
+    row = next(line for line in DOCS.splitlines() if line.startswith(f"| {name} |"))
+    _, _, id_, motors, sensors, mass, *_ = (cell.strip() for cell in row.split("|"))
+    assert id_ == f"`{ROBOTS[name].id}`"
+    assert (int(motors), int(sensors)) == (len(env.motor_names), len(env.sensor_names))
+    assert float(mass) == pytest.approx(sum(env.masses().values()))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
