@@ -166,6 +166,13 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         from the one it was taken of in the last digits, and soon visibly, for the dynamics is chaotic.
         A run that does `restore(snapshot())` at some step goes on bit by bit as any other that restores
         the same snapshot, in the same or another process.
+
+        Returns
+        -------
+        dict
+            `base`: position, orientation (quaternion), velocity, spin; `joints`: position and speed of each;
+            `offset`: how far the world was shifted; `noise` per sensor; `random`: state of the generator;
+            `observation`: the last one.
         """
         if self._state != "running":
             self._explain_state()
@@ -215,7 +222,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         dict
             `x`, `y`, `z` of the base [m]; `vx`, `vy`, `vz` [m/s]; `spin` about the base's own x-axis
             [rad/s]; `tilt` between the base's z-axis and the vertical [rad]; `contacts`, the number of
-            points that touched the ground in the last physics step.
+            points that touched the ground in the last physics step (none right after a reset or restore).
         """
         if self._state in ("new", "closed"):
             self._explain_state()

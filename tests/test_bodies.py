@@ -14,7 +14,6 @@ from experiments.cli import COMMANDS
 from experiments.errors import ExperimentError
 from robots import ROBOTS
 
-
 DOCS = (Path(__file__).parents[1] / "docs" / "robots.md").read_text()
 
 
