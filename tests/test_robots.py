@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import re
 import subprocess
 import sys
 import warnings
@@ -377,6 +378,25 @@ def test_every_field_of_a_config_is_described_with_its_unit(name: str) -> None:
             assert described, f"{cls.__name__}.{statement.target.id} is not described"
             if statement.annotation.id != "bool":
                 assert "[" in following.value.value, f"{cls.__name__}.{statement.target.id} has no unit"
+
+
+VERSIONS = {
+    "selforg/Hexapod-v0": "a0bd3a09ac26",
+    "selforg/Snake-v0": "77eefb783550",
+    "selforg/Spherical-v0": "b14c40c7bd13",
+    "selforg/Barrel-v0": "e790b63e66c7",
+}
+
+
+@pytest.mark.parametrize("name", [name for name, entry in ROBOTS.items() if entry.id in VERSIONS])
+def test_changed_defaults_are_a_new_version(name: str) -> None:
+    entry = ROBOTS[name]
+    body = entry.env.body(entry.config())
+    # What is only drawn may change.
+    physics = re.sub(r"<visual>.*?</visual>", "", body.urdf)
+    stated = f"{entry.config()} {body.motors} {body.sensors} {body.start_height} {physics}"
+    found = hashlib.sha256(stated.encode()).hexdigest()[:12]
+    assert found == VERSIONS[entry.id], f"{entry.id} has changed: register a new version, or mend it"
 
 
 def test_wrong_config_and_render_mode_are_refused() -> None:
