@@ -163,7 +163,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Everything that the future depends on, as plain arrays. The world is left as it is.
 
         The simulator's contact caches cannot be read, so a world that is restored from a snapshot differs
-        from the one it was taken of in the last digits, and soon visibly, for the dynamics is chaotic.
+        slightly from the one it was taken of, and soon visibly, for the dynamics is chaotic.
         A run that does `restore(snapshot())` at some step goes on bit by bit as any other that restores
         the same snapshot, in the same or another process.
 
@@ -387,7 +387,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         speed, height = max(map(abs, self._velocity)), self._position[2]
         # Written so that NaN fails the comparison; a NaN joint speed shows as a NaN angle.
         if not self._joint_speed <= cfg.max_joint_speed:
-            return f"a joint moves at {self._joint_speed:.3g} rad/s, more than {cfg.max_joint_speed:g}"
+            unit = "rad/s" if self.sensor_unit.startswith("angle") else "m/s"
+            return f"a joint moves at {self._joint_speed:.3g} {unit}, more than {cfg.max_joint_speed:g}"
         if not speed <= cfg.max_speed:
             return f"the base moves at {speed:.3g} m/s, more than {cfg.max_speed:g}"
         if not -1.0 <= height <= cfg.max_height:
