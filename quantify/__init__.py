@@ -26,7 +26,7 @@ from quantify.sums import BlockCounts, CorrelationSums
 from quantify.tisean import TiseanFormatError, read_tisean, write_tisean
 
 if TYPE_CHECKING:
-    from quantify import plots, surrogates, systems
+    from quantify import surrogates, systems
     from quantify.ksg import PredictiveInformation, predictive_information
 
 __all__ = [
@@ -51,7 +51,6 @@ __all__ = [
     "entropies",
     "fit_scaling",
     "line_segments",
-    "plots",
     "predictive_information",
     "quantify",
     "quantify_sums",

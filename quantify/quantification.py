@@ -145,11 +145,11 @@ class Quantification:
             unit=values["unit"],
         )
 
-    def plot(self) -> Figure:
-        """Draw the decomposition, its quality and the entropies over eps (needs matplotlib)."""
+    def plot(self, series: ArrayLike | None = None) -> Figure:
+        """Draw entropies, terms, decomposition and quality over eps; given the series, its phase plot too."""
         from quantify import plots
 
-        return plots.quantification(self)
+        return plots.quantification(self, series=series)
 
 
 _CURVES = (

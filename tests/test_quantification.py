@@ -310,3 +310,19 @@ def test_defaults_need_no_tuning(series, dimension):
         assert q.caveats
     else:
         assert q.D.value == pytest.approx(dimension, abs=0.3)
+
+
+def test_plot(lorenz, tmp_path):
+    lorenz.plot().savefig(tmp_path / "lorenz.png")
+    assert (tmp_path / "lorenz.png").stat().st_size > 10_000
+
+
+def test_predictive_information_comes_along():
+    """Finite at a scale, and half the data give nearly as much."""
+    q = quantify(Henon().sample(5000, 1)[:, 0], tau=1, m_max=4, predictive=True, replicates=0)
+    p = q.predictive_information
+    assert p["eta"] == pytest.approx(2 * q.decomposition.settings["eps_min"]) and p["value"] == max(p["PI"])
+    # The bias of KSG with half as many neighbours: ln 2 at most in what is not yet resolved.
+    assert 2 < p["half"] <= p["value"] + 0.1 and p["value"] - p["half"] < np.log(2)
+    assert "Predictive information" in q.summary()
+    assert Quantification.from_dict(q.to_dict()).summary() == q.summary()
