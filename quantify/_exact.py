@@ -1,14 +1,12 @@
 """Count all pairs of delay vectors, 64 pairs at a time.
 
-A pair of delay vectors (i, i + lag) is close for dimension m if the m distances |x_t - x_{t+lag}|,
-t = i, i + tau, ..., are all at most eps. Along a diagonal (fixed lag) neighbouring pairs share these
+A pair of delay vectors (t, t + lag) is close for dimension m if the m distances |x_u - x_{u+lag}|,
+u = t, t + tau, ..., are all at most eps. Along a diagonal (fixed lag) neighbouring pairs share these
 distances, so each distance is put into its bin once, and a pair's bin is the minimum over its m distances.
 
-Large scales, where many pairs are close: one bit per distance and scale; the AND of shifted words and a
-population count settle 64 pairs at once. Small scales, where few are: walk along the set bits and count.
-
-The bits are laid out so that a shift by tau moves whole words: a chunk of a diagonal is cut into 64
-segments of equal length, and word o holds the o-th distance of every segment.
+64 neighbouring lags are handled together: row t holds the bins of the distances from x_t to x_{t+lag}, one
+lag per lane. Large scales, where many pairs are close: one bit per lane; the AND of words tau rows apart
+and a population count settle 64 pairs at once. Small scales, where few are: walk along the set bits.
 """
 
 from __future__ import annotations
@@ -17,31 +15,29 @@ import numpy as np
 from numba import njit
 
 from quantify._bits import LANES, lanes_above, lowest_bit, popcount
+from quantify.sums import Floats
 
-CHUNK_WORDS = 256  # so that the bins of a chunk, 64 bytes a word, stay close to the processor
+CHUNK = 512  # rows of 64 bytes that are worked on together, so that they stay close to the processor
 
 
-@njit(cache=True, nogil=True)
-def _distances(x, start, lag, low, high, out):  # type: ignore[no-untyped-def]
-    """out[q] = max norm of x_{start+q+lag} - x_{start+q}, clipped to [low, high]."""
-    size = len(out)
-    a = x[0, start : start + size]
-    b = x[0, start + lag : start + lag + size]
-    for q in range(size):
-        out[q] = min(max(abs(b[q] - a[q]), low), high)
-    for c in range(1, len(x)):
-        a = x[c, start : start + size]
-        b = x[c, start + lag : start + lag + size]
-        for q in range(size):
-            out[q] = min(max(abs(b[q] - a[q]), out[q]), high)
+def padded(x: Floats) -> Floats:
+    """Append samples that are infinitely far away, so that all 64 lanes can be filled everywhere."""
+    return np.concatenate([x, np.full((len(x), LANES), np.inf)], axis=1)
 
 
 @njit(cache=True, nogil=True)
-def _bin_lane(bits, shift, base, top, step, lane):  # type: ignore[no-untyped-def]
-    """Put distances, given as their bits, into bins (see `Bins`); lane is a column of the chunk."""
-    for o in range(len(bits)):
-        cell = np.uint64((bits[o] >> shift) - base)
-        lane[o] = top[cell] - np.uint8(bits[o] > step[cell])
+def _fill_row(x, t, lag, bins, distance, bits, row):  # type: ignore[no-untyped-def]
+    """row[s] = bin of the max norm of x_{t+lag+s} - x_t (see `Bins`)."""
+    shift, base, low, high, top, step = bins
+    for c in range(len(x)):
+        there = x[c, t + lag : t + lag + LANES]
+        here = x[c, t]
+        for s in range(LANES):
+            gap = abs(there[s] - here)
+            distance[s] = min(max(gap, distance[s] if c > 0 else low), high)
+    for s in range(LANES):
+        cell = np.uint64((bits[s] >> shift) - base)
+        row[s] = top[cell] - np.uint8(bits[s] > step[cell])
 
 
 @njit(cache=True, nogil=True)
@@ -88,13 +84,21 @@ def _count_by_walking(rows, valid, tau, n_large, histogram):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True)
-def count_lags(x, tau, m_max, lags, n_large, bins, n_bins, block_length, counts):  # type: ignore[no-untyped-def]
-    """Add the close pairs of the given lags to `counts`.
+def _first_lanes(n):  # type: ignore[no-untyped-def]
+    """Word with the lowest n bits set, n clipped to 0..64."""
+    if n <= 0:
+        return np.uint64(0)
+    return ~np.uint64(0) >> np.uint64(LANES - min(n, LANES))
+
+
+@njit(cache=True, nogil=True)
+def count_lags(x, tau, m_max, lag, n_lags, n_large, bins, n_bins, block_length, counts):  # type: ignore[no-untyped-def]
+    """Add the close pairs of the lags lag .. lag + n_lags - 1 to `counts`.
 
     Parameters
     ----------
-    x : (d, N) float64
-    lags : (n_lags,) int64
+    x : (d, N + 64) float64, from `padded`
+    n_lags : at most 64
     n_large : number of scales, from the largest, that are counted by words
     bins : Bins
     n_bins : number of scales
@@ -102,51 +106,52 @@ def count_lags(x, tau, m_max, lags, n_large, bins, n_bins, block_length, counts)
     counts : (B, B, m_max, n_bins) int64, modified
         Close pairs by block of the earlier and of the later point.
     """
-    shift, base, low, high, top, step = bins
     halo = (m_max - 1) * tau
-    n = x.shape[1] - halo
-    distance = np.empty(CHUNK_WORDS + halo)
+    n = x.shape[1] - LANES - halo
+    distance = np.empty(LANES)
     bits = distance.view(np.int64)
-    chunk = np.zeros((CHUNK_WORDS + halo, LANES), np.uint8)
-    words = np.empty(CHUNK_WORDS + halo, np.uint64)
-    joint = np.empty(CHUNK_WORDS, np.uint64)
-    valid = np.empty(CHUNK_WORDS, np.uint64)
+    rows = np.empty((CHUNK + halo, LANES), np.uint8)
+    words = np.empty(CHUNK + halo, np.uint64)
+    joint = np.empty(CHUNK, np.uint64)
+    valid = np.empty(CHUNK, np.uint64)
     histogram = np.zeros((m_max, n_bins + 1), np.int64)
-    for lag in lags:
-        start = 0
-        while start < n - lag:
-            block_i = start // block_length
-            block_j = (start + lag) // block_length
-            stop = min(n - lag, (block_i + 1) * block_length, (block_j + 1) * block_length - lag)
-            size = min(stop - start, LANES * CHUNK_WORDS)
-            length = (size + LANES - 1) // LANES
-            rows = chunk[: length + halo]
+    filled = 0  # rows that hold the bins of times start, start + 1, ...
+    start = 0
+    while start < n - lag:
+        # A chunk ends where a block of the earlier point ends, and where the later point of the first or
+        # of the last lane enters another block; in between, lanes belong to two blocks.
+        block = start // block_length
+        later = (start + lag) // block_length
+        edge = (later + 1) * block_length - lag
+        stop = min(start + CHUNK, n - lag, (block + 1) * block_length, edge)
+        if start < edge - (LANES - 1):
+            stop = min(stop, edge - (LANES - 1))
+        size = stop - start
+        for o in range(filled, size + halo):
+            _fill_row(x, start + o, lag, bins, distance, bits, rows[o])
+        filled = max(filled, size + halo)
 
-            for s in range(LANES):
-                # The last segment goes on into the halo; the others find theirs in the next segment.
-                first = s * length
-                want = length if s < LANES - 1 else length + halo
-                have = max(0, min(want, size + halo - first))
-                _distances(x, start + first, lag, low, high, distance[:have])
-                _bin_lane(bits[:have], shift, base, top, step, rows[:have, s])
-                rows[have:want, s] = 0
-            for o in range(length, length + halo):
-                rows[o, : LANES - 1] = rows[o - length, 1:]
-            for o in range(length):
-                lanes = np.uint64((size - o + length - 1) // length)
-                valid[o] = ~np.uint64(0) >> (np.uint64(LANES) - lanes)
-
-            target = counts[block_i, block_j]
-            inside = valid[:length]
-            _count_by_words(rows, inside, tau, n_large, words[: length + halo], joint[:length], target)
+        for part in range(2):
+            n_valid = 0
+            for o in range(size):
+                inside = _first_lanes(min(n_lags, n - lag - start - o))
+                same = _first_lanes(edge - start - o)
+                valid[o] = inside & (same if part == 0 else ~same)
+                n_valid += valid[o] != 0
+            if n_valid == 0:
+                continue
+            target = counts[block, later + part]
+            _count_by_words(rows, valid[:size], tau, n_large, words[: size + halo], joint[:size], target)
             if n_large < n_bins:
-                _count_by_walking(rows, inside, tau, n_large, histogram)
-            start += size
-
-            if start >= stop and n_large < n_bins:
+                _count_by_walking(rows, valid[:size], tau, n_large, histogram)
                 for m in range(m_max):
                     above = 0
                     for k in range(n_bins - 1, n_large - 1, -1):
                         above += histogram[m, k + 1]
                         histogram[m, k + 1] = 0
                         target[m, k] += above
+
+        filled -= size
+        for o in range(filled):
+            rows[o] = rows[o + size]
+        start = stop

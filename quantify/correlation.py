@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quantify._bins import MAX_BINS, make_bins
-from quantify._exact import count_lags
+from quantify._bits import LANES
+from quantify._exact import count_lags, padded
 from quantify._sampled import random_pairs
 from quantify._series import as_series, resolution_of
 from quantify._shares import Demand, count_shares
@@ -37,7 +38,7 @@ def correlation_sums(
     exact: bool = False,
     accuracy: float = 0.005,
     min_pairs: float = 1e4,
-    effort: float = 1000.0,
+    effort: float = 300.0,
     blocks: int | None = None,
     rng: np.random.Generator | int = 0,
     workers: int | None = None,
@@ -233,7 +234,7 @@ def _count_all(
     n_blocks = -(-n // block_length)
     counts = np.zeros((n_blocks, n_blocks, m_max, len(eps)), np.int64)
     C_1 = random_pairs(x, tau, 1, theiler, eps, 20_000, rng)[0]
-    tasks = []
+    tasks: list[tuple[range, slice, int, Any]] = []
     for first in range(0, len(eps), MAX_BINS):
         part = slice(first, first + MAX_BINS)
         # Measured costs in ns per pair: a word pass per scale against a walk along each close pair.
@@ -241,13 +242,17 @@ def _count_all(
         words = k * (0.02 + 0.0045 * m_max)
         walks = np.append(C_1[part], 0.0) * (4 + 0.5 * m_max)
         n_large = int(np.argmin(words + walks))
-        tasks += [(lags, part, n_large, make_bins(eps[part])) for lags in _lag_ranges(n, theiler)]
+        bins = make_bins(eps[part])
+        tasks += [(lags, part, n_large, bins) for lags in _lag_ranges(n, theiler)]
+    far = padded(x)
 
-    def run(task: tuple[Any, slice, int, Any]) -> tuple[slice, Counts]:
+    def run(task: tuple[range, slice, int, Any]) -> tuple[slice, Counts]:
         lags, part, n_large, bins = task
         n_bins = len(eps[part])
         found = np.zeros((n_blocks, n_blocks, m_max, n_bins), np.int64)
-        count_lags(x, tau, m_max, lags, n_large, bins, n_bins, block_length, found)
+        for lag in lags:
+            n_lags = min(lags.step, n - lag)
+            count_lags(far, tau, m_max, lag, n_lags, n_large, bins, n_bins, block_length, found)
         return part, found
 
     with ThreadPoolExecutor(workers) as pool:
@@ -258,11 +263,11 @@ def _count_all(
     return counts
 
 
-def _lag_ranges(n: int, theiler: int, n_ranges: int = 64) -> Iterator[Counts]:
-    """Cut the lags theiler + 1 .. n - 1 into ranges with about equally many pairs."""
+def _lag_ranges(n: int, theiler: int, n_ranges: int = 64) -> Iterator[range]:
+    """Cut the lags theiler + 1 .. n - 1, 64 at a time, into ranges with about equally many pairs."""
     # Lag l has n - l pairs, so equal areas under a straight line: square roots.
-    widest = n - theiler - 1
-    edges = n - 1 - (widest * np.sqrt(np.linspace(1, 0, n_ranges + 1))).astype(np.int64)
-    for lo, hi in itertools.pairwise(edges):
-        if hi > lo:
-            yield np.arange(lo + 1, hi + 1)
+    groups = -(-(n - theiler - 1) // LANES)
+    edges = groups - (groups * np.sqrt(np.linspace(1, 0, n_ranges + 1))).astype(int)
+    for first, last in itertools.pairwise(edges.tolist()):
+        if last > first:
+            yield range(theiler + 1 + first * LANES, theiler + 1 + last * LANES, LANES)
