@@ -128,7 +128,7 @@ def hits(ranges):
 
 
 def test_the_blind_range_falls_into_the_papers_spread():
-    """`best_range` knows nothing of the manual ranges: 4 of 4 with the tables' parameters, 3 of 4 with defaults."""
+    """It knows nothing of the manual ranges: 4 of 4 with the tables' parameters, 3 of 4 with the defaults."""
     assert hits({name: parts_of(name)[1].best_range() for name in NAMES[:4]}) == 4
     assert (
         hits({name: decompose(read_tisean(DATA / load(name)["c2"])).best_range() for name in NAMES[:4]}) == 3
