@@ -335,7 +335,7 @@ def test_generators_are_resumed_exactly() -> None:
 def test_a_long_life(name: str, env: RobotEnv) -> None:
     env.reset(seed=0)
     rng, action = np.random.default_rng(0), np.zeros(env.action_space.shape)
-    for step in range(200_000):
+    for step in range(100_000):
         if step % 25 == 0:
             action = rng.uniform(-1, 1, env.action_space.shape)
         observation, _, terminated, _, info = env.step(action)
