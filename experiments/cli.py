@@ -19,6 +19,8 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "record": ("experiments.record", "Record", "record", "record how frozen controllers behave"),
     "quantify": ("experiments.quantify", "Quantify", "quantify", "measure complexity, of any series"),
     "progress": ("experiments.progress", "Progress", "progress", "learn, record and quantify in one go"),
+    "plot": ("experiments.plot", "Plot", "plot", "draw the figures of results, for print"),
+    "report": ("experiments.report", "Report", "report", "one page with table, interactive plots and films"),
     "video": ("experiments.video", "Video", "video", "film a frozen behaviour"),
     "show": ("experiments.show", "Show", "show", "print what a file holds"),
     "export": ("experiments.export", "Export", "export", "write recordings as CSV or in Minari's layout"),
@@ -40,14 +42,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, DiskError):
             os._exit(2)
         return 2
-    except KeyboardInterrupt:
-        message = "interrupted; what was committed is safe, run the same command to go on"
-        print(f"selforg: {message}", file=sys.stderr)
-        return 130
     except BrokenPipeError:
         # Whoever read our output has gone; nothing is left to say, and nothing may be flushed at exit.
         sys.stdout = None  # type: ignore[assignment]
         return 141
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"selforg: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        message = "interrupted; what was committed is safe, run the same command to go on"
+        print(f"selforg: {message}", file=sys.stderr)
+        return 130
 
 
 def _dispatch(arguments: list[str]) -> None:

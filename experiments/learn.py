@@ -19,6 +19,7 @@ from experiments.config import Settings, build, difference, experiment_defaults,
 from experiments.console import bars, say
 from experiments.errors import ExperimentError, FileError, nearest
 from experiments.loop import Loop, Watch, find_robot, make_body, names
+from experiments.parallel import in_parallel, watching
 from experiments.workfile import Track, WorkFile, tidy, writing
 
 MEASURE_UNITS = {
@@ -48,7 +49,7 @@ class Learn:
     """File to write; runs/ROBOT-CONTROLLER-SEED.h5 if not given."""
     interval: float = 1.0
     """Seconds between two stored values of C and h."""
-    measure: float = 0.1
+    measure: float = 0.2
     """Seconds between two measurements of the body from outside (height, tilt, ground contacts)."""
     checkpoint: int = 3000
     """Control steps between two checkpoints, from which an interrupted run goes on."""
@@ -140,6 +141,20 @@ def learn(config: Learn) -> Path:
     return path
 
 
+def learn_all(configs: list[Learn], jobs: int = 0) -> list[Path]:
+    """Run several learning experiments on all cores; nothing is begun unless all of them can."""
+    resolved = [resolve(config) for config in configs]
+    if len(configs) == 1 or jobs == 1:
+        return [learn(config) for config in configs]
+    _warm_up(resolved[0])
+    quiet = configs[0].quiet
+    totals = {config.path: round(config.minutes * 60 / config.body["control_step"]) for config in resolved}
+    with bars(quiet) as bar, watching(totals, bar(f"learn {len(configs)} runs [steps]")):
+        paths = in_parallel(learn, [dataclasses.replace(config, quiet=True) for config in configs], jobs)
+    say(f"learned: {', '.join(map(str, paths))}", quiet)
+    return paths
+
+
 def _is_finished(path: Path, wanted: dict[str, Any]) -> bool:
     with log.open_run(path) as run:
         if differing := difference(run.config, wanted):
@@ -222,7 +237,7 @@ def _loop(config: Learn, body: Any, rate: float) -> Loop:
     return loop
 
 
-def warm_up(config: Learn) -> None:
+def _warm_up(config: Learn) -> None:
     """Compile the controller's code once, before several processes need it at the same time."""
     body = make_body(config.robot, config.body)
     try:

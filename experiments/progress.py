@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-import joblib
 import numpy as np
 import tyro
 from rich.table import Table
@@ -19,7 +17,7 @@ from experiments import log
 from experiments.config import Settings, outcome
 from experiments.console import console, say
 from experiments.errors import ExperimentError
-from experiments.learn import Learn, learn, resolve, warm_up
+from experiments.learn import Learn, learn_all
 from experiments.loop import find_robot
 from experiments.quantify import Quantify, quantify_behaviours
 from experiments.record import Record, record
@@ -74,13 +72,7 @@ def progress(config: Progress) -> dict[str, Any]:
         raise ExperimentError("give at least one seed")
     if not config.freeze:
         raise ExperimentError("give at least one freeze time; there is nothing to quantify without")
-    runs = [_learn_config(config, seed) for seed in dict.fromkeys(config.seeds)]
-    for run in runs:
-        resolve(run)
-    jobs = min(len(runs), config.jobs or os.cpu_count() or 1)
-    if jobs > 1:
-        warm_up(resolve(runs[0]))
-    paths = joblib.Parallel(n_jobs=jobs, batch_size=1)(joblib.delayed(learn)(run) for run in runs)
+    paths = learn_all([_learn_config(config, seed) for seed in dict.fromkeys(config.seeds)], config.jobs)
     alive = []
     for path in paths:
         with log.open_run(path) as learned:

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import signal
-import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import h5py
-import joblib
 import numpy as np
 import tyro
 
 import controllers
 from experiments import log
 from experiments.config import difference, plain
-from experiments.console import Report, bars, say
+from experiments.console import bars, say
 from experiments.errors import ExperimentError, FileError, nearest
 from experiments.learn import measures
 from experiments.loop import Loop, find_robot, make_body
+from experiments.parallel import in_parallel, watching
 from experiments.workfile import WorkFile, read_commit, read_state, tidy, writing
 from quantify.stationarity import stationarity
 
@@ -43,7 +39,7 @@ class Record:
     """Freeze times to record, in minutes; all of the run if not given."""
     transient: int = 10_000
     """Samples to discard before recording, while the behaviour settles after freezing."""
-    measure: float = 0.1
+    measure: float = 0.2
     """Seconds between two measurements of the body from outside (height, tilt, ground contacts)."""
     checkpoint: int = 3000
     """Control steps between two checkpoints, from which an interrupted recording goes on."""
@@ -98,33 +94,27 @@ def record(config: Record) -> None:
     with _locked(sorted({task.run for task in tasks})), bars(config.quiet) as bar:
         for task in tasks:
             _refuse_other(task, config.replace)
-        jobs = min(len(tasks), config.jobs or os.cpu_count() or 1)
         controllers.Frozen(np.zeros((1, 1)), np.zeros(1)).act([0.0])  # compile once, not in every process
-        with _watching(tasks, bar(f"record {len(tasks)} behaviours [steps]")):
-            parent = os.getpid()
-            joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="all")(
-                joblib.delayed(record_one)(task, parent) for task in tasks
-            )
+        totals = {task.part: task.transient + task.samples for task in tasks}
+        with watching(totals, bar(f"record {len(tasks)} behaviours [steps]")):
+            in_parallel(record_one, tasks, config.jobs)
         for path in sorted({task.run for task in tasks}):
             merge(path, [task for task in tasks if task.run == path], config.quiet)
 
 
-def record_one(task: Task, parent: int) -> None:
+def record_one(task: Task) -> None:
     """Record one behaviour into its part file, from wherever that file stands."""
-    if parent != os.getpid():
-        # Ctrl-C reaches the whole group; the parent alone decides what becomes of the work.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
     with log.open_run(task.run) as run:
         frozen, robot, settings = run.frozen[task.name], run.robot, run.config["body"]
     body = make_body(robot, settings)
     try:
-        with _waiting_for(task.part):
-            _record(task, body, frozen, lambda: parent in (os.getpid(), os.getppid()))
+        with writing(task.part):
+            _record(task, body, frozen)
     finally:
         body.close()
 
 
-def _record(task: Task, body: Any, frozen: log.FrozenState, wanted: Callable[[], bool]) -> None:
+def _record(task: Task, body: Any, frozen: log.FrozenState) -> None:
     body.restore(frozen.body)
     controller = controllers.find(frozen.kind).from_state(frozen.controller)
     rate = 1 / body.config.control_step
@@ -157,8 +147,6 @@ def _record(task: Task, body: Any, frozen: log.FrozenState, wanted: Callable[[],
         # The transient ends at a checkpoint: what comes before it is never written.
         stops = sorted({*range(task.checkpoint, total, task.checkpoint), task.transient, total} - {0})
         for stop in [stop for stop in stops if stop > work.steps]:
-            if not wanted():
-                raise SystemExit(1)
             block = loop.advance(work.steps, stop)
             if work.steps >= task.transient:
                 for name, rows in block.rows.items():
@@ -293,41 +281,3 @@ def _locked(paths: list[Path]) -> Iterator[None]:
         return
     with writing(paths[0]), _locked(paths[1:]):
         yield
-
-
-@contextmanager
-def _waiting_for(path: Path, patience: float = 30.0) -> Iterator[None]:
-    """Be the only writer of a part file; a worker whose parent was killed gives up at its next checkpoint."""
-    end = time.monotonic() + patience
-    while True:
-        try:
-            lock = writing(path)
-            lock.__enter__()
-            break
-        except FileError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.1)
-    try:
-        yield
-    finally:
-        lock.__exit__(None, None, None)
-
-
-@contextmanager
-def _watching(tasks: list[Task], report: Report) -> Iterator[None]:
-    """Report what is committed in the part files while workers fill them."""
-    done = threading.Event()
-    total = sum(task.samples + task.transient for task in tasks)
-
-    def watch() -> None:
-        while not done.wait(0.5):
-            report(sum(read_commit(task.part)[0] for task in tasks if task.part.exists()), total)
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()

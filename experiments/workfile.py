@@ -17,6 +17,7 @@ import io
 import json
 import os
 import shutil
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -264,9 +265,13 @@ def check_free_space(path: Path, size: int) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Be the only writer of `path`; a second one is refused. The lock dies with the process."""
+def writing(path: Path, patience: float = 2.0) -> Iterator[None]:
+    """Be the only writer of `path`; a second one is refused. The lock dies with the process.
+
+    `patience` [s] lets the workers of a process that was just killed notice it and go.
+    """
     side = path.with_name(path.name + ".lock")
+    end = time.monotonic() + patience
     while True:
         try:
             fd = os.open(side, os.O_RDWR | os.O_CREAT, 0o644)
@@ -275,6 +280,10 @@ def writing(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
+            if time.monotonic() < end:
+                os.close(fd)
+                time.sleep(0.05)
+                continue
             holder = os.pread(fd, 100, 0).decode(errors="replace").strip()
             os.close(fd)
             who = f" (process {holder})" if holder else ""
@@ -296,7 +305,7 @@ def writing(path: Path) -> Iterator[None]:
 def tidy(path: Path) -> None:
     """Remove the lock's side-car that a killed process left behind, unless somebody holds it."""
     if path.with_name(path.name + ".lock").exists():
-        with suppress(FileError), writing(path):
+        with suppress(FileError), writing(path, 0):
             pass
 
 

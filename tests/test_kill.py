@@ -201,3 +201,23 @@ def test_killed_parent_leaves_no_worker_behind(whole, tmp_path: Path) -> None:
     assert finished.returncode == 0, finished.stderr
     assert digest(path) == expected
     assert kills >= 1
+
+
+def test_ctrl_c_ends_recording_with_all_its_workers(whole, tmp_path: Path) -> None:
+    """The interrupt of a terminal reaches parent and workers at once."""
+    learned, _, _, expected = whole
+    path = tmp_path / "run.h5"
+    path.write_bytes(learned.read_bytes())
+    command = [sys.executable, "-m", "experiments.cli", "record", str(path), "--jobs", "2"]
+    command += [f"--{key}={value}" for key, value in RECORD.items() if key != "quiet"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    end = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < end and not list(tmp_path.glob("*.part")):
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in error, error
+    assert "interrupted; what was committed is safe" in error
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert finished.returncode == 0, finished.stderr
+    assert digest(path) == expected
