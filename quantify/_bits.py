@@ -48,7 +48,7 @@ else:
 
     @intrinsic
     def lanes_above(typingctx, rows, row, k):  # type: ignore[no-untyped-def]
-        """Word whose bit s tells whether rows[row, s] > k, for the 64 bytes of a row.
+        """Word whose bit s tells whether rows[row, s] > k, for the 64 bytes of a row and k < 255.
 
         One vector comparison; `rows` is a C-contiguous uint8 array with rows of 64.
         """
@@ -61,11 +61,12 @@ else:
             pointer = builder.bitcast(builder.gep(array.data, [offset]), lanes.as_pointer())
             values = builder.load(pointer)
             values.align = 1
-            byte = builder.trunc(args[2], ir.IntType(8))
+            # "At least k + 1" takes one instruction less than "above k".
+            byte = builder.add(builder.trunc(args[2], ir.IntType(8)), ir.Constant(ir.IntType(8), 1))
             undefined = ir.Constant(lanes, ir.Undefined)
             zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
             splat = builder.insert_element(undefined, byte, ir.Constant(ir.IntType(32), 0))
             splat = builder.shuffle_vector(splat, undefined, zeros)
-            return builder.bitcast(builder.icmp_unsigned(">", values, splat), ir.IntType(64))
+            return builder.bitcast(builder.icmp_unsigned(">=", values, splat), ir.IntType(64))
 
         return types.uint64(rows, types.int64, types.int64), codegen

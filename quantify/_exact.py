@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from quantify._bins import UNSETTLED
 from quantify._bits import LANES, lanes_above, lowest_bit, popcount
 from quantify.sums import Floats
 
@@ -25,19 +26,42 @@ def padded(x: Floats) -> Floats:
     return np.concatenate([x, np.full((len(x), LANES), np.inf)], axis=1)
 
 
-@njit(cache=True, nogil=True)
-def _fill_row(x, t, lag, bins, distance, bits, row):  # type: ignore[no-untyped-def]
-    """row[s] = bin of the max norm of x_{t+lag+s} - x_t (see `Bins`)."""
-    shift, base, low, high, top, step = bins
-    for c in range(len(x)):
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _distances(x, t, lag, low, high, distance):  # type: ignore[no-untyped-def]
+    """distance[s] = max norm of x_{t+lag+s} - x_t, clipped to [low, high]."""
+    there = x[0, t + lag : t + lag + LANES]
+    here = x[0, t]
+    for s in range(LANES):
+        distance[s] = min(max(abs(there[s] - here), low), high)
+    for c in range(1, len(x)):
         there = x[c, t + lag : t + lag + LANES]
         here = x[c, t]
         for s in range(LANES):
-            gap = abs(there[s] - here)
-            distance[s] = min(max(gap, distance[s] if c > 0 else low), high)
-    for s in range(LANES):
-        cell = np.uint64((bits[s] >> shift) - base)
-        row[s] = top[cell] - np.uint8(bits[s] > step[cell])
+            distance[s] = min(max(abs(there[s] - here), distance[s]), high)
+
+
+@njit(cache=True, nogil=True)
+def _fill_rows(x, start, lag, bins, distance, rows, first, last):  # type: ignore[no-untyped-def]
+    """rows[o, s] = bin of the distance from x_t to x_{t+lag+s}; t = start + o, first <= o < last."""
+    shift, base, low, high, top, step, fine_shift, fine_base, fine = bins
+    bits = distance.view(np.int64)
+    for o in range(first, last):
+        _distances(x, start + o, lag, low, high, distance)
+        row = rows[o]
+        for s in range(LANES):
+            row[s] = fine[np.uint64((bits[s] >> fine_shift) - fine_base)]
+    # In a pass of its own, because a row cannot be read as a whole right after it was written in bytes.
+    for o in range(first, last):
+        unsettled = lanes_above(rows, o, UNSETTLED - 1)
+        while unsettled:
+            s = np.int64(lowest_bit(unsettled))
+            unsettled &= unsettled - np.uint64(1)
+            gap = low
+            for c in range(len(x)):
+                gap = max(gap, abs(x[c, start + o + lag + s] - x[c, start + o]))
+            distance[0] = min(gap, high)
+            cell = np.uint64((bits[0] >> shift) - base)
+            rows[o, s] = top[cell] - np.uint8(bits[0] > step[cell])
 
 
 @njit(cache=True, nogil=True)
@@ -109,7 +133,6 @@ def count_lags(x, tau, m_max, lag, n_lags, n_large, bins, n_bins, block_length, 
     halo = (m_max - 1) * tau
     n = x.shape[1] - LANES - halo
     distance = np.empty(LANES)
-    bits = distance.view(np.int64)
     rows = np.empty((CHUNK + halo, LANES), np.uint8)
     words = np.empty(CHUNK + halo, np.uint64)
     joint = np.empty(CHUNK, np.uint64)
@@ -127,8 +150,7 @@ def count_lags(x, tau, m_max, lag, n_lags, n_large, bins, n_bins, block_length, 
         if start < edge - (LANES - 1):
             stop = min(stop, edge - (LANES - 1))
         size = stop - start
-        for o in range(filled, size + halo):
-            _fill_row(x, start + o, lag, bins, distance, bits, rows[o])
+        _fill_rows(x, start, lag, bins, distance, rows, filled, size + halo)
         filled = max(filled, size + halo)
 
         for part in range(2):

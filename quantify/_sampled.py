@@ -110,7 +110,7 @@ def _count_pairs(z, m_lo, m_hi, one, two, bins, blocks, distance, cells, n_r):  
     blocks : length and number of the blocks of the time axis
     cells : the histogram, flat; n_r : its entries per dimension
     """
-    shift, base, low, high, top, step = bins
+    shift, base, low, high, top, step = bins[:6]
     d = z.shape[1]
     flat = z.reshape(-1)
     place_bits = np.int64(0xFFFFFFFF)

@@ -1,0 +1,112 @@
+"""Speed and error of the correlation sums, side by side in one run.
+
+    python benchmarks/correlation.py [--full]
+
+Writes docs/results/benchmark-correlation.json. CPU seconds of one core; TISEAN's `d2` is run where it is on the PATH.
+`--full` adds N = 1e6 and the comparison with d2 at N = 1e5 (hours with d2). The exact count at N = 1e6 is not run but
+scaled from N = 1e5 by the number of pairs, to which its cost is proportional.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quantify import correlation_sums, quantify
+from quantify.systems import Lorenz
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "benchmark-correlation.json"
+TAU, THEILER, N_EPS = 10, 100, 112
+D2 = shutil.which("d2")
+
+
+def cpu(function: Any, *args: Any, repeat: int = 1, **kwargs: Any) -> tuple[float, Any]:
+    """Least CPU seconds of this process over the repetitions, and the result."""
+    best = np.inf
+    for _ in range(repeat):
+        start = time.process_time()
+        result = function(*args, **kwargs)
+        best = min(best, time.process_time() - start)
+    return best, result
+
+
+def d2_seconds(x: np.ndarray, m_max: int, eps: np.ndarray) -> float:
+    """CPU seconds of TISEAN's d2 on all pairs."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x")
+        np.savetxt(path, x, fmt="%.17g")
+        command = [D2, "-d", TAU, "-M", f"1,{m_max}", "-t", THEILER, "-#", len(eps), "-R", eps[0], "-r", eps[-1]]
+        command += ["-N", 0, "-V", 0, "-o", path, path]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        subprocess.run([str(word) for word in command], check=True)
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def compare(n: int, m_max: int, with_exact: bool, with_d2: bool) -> dict[str, Any]:
+    """One row: exact, default mode and d2 on the same series and scales."""
+    x = Lorenz().sample(n, 1)[:, 0]
+    eps = np.ptp(x) * 2.0 ** (-np.arange(N_EPS) / 8)
+    arguments = {"tau": TAU, "m_max": m_max, "eps": eps, "theiler": THEILER}
+    pairs = (n - (m_max - 1) * TAU - THEILER) ** 2 / 2
+    row: dict[str, Any] = {"n": n, "m_max": m_max, "pairs": pairs}
+    row["default_s"], shares = cpu(correlation_sums, x, workers=1, repeat=3, **arguments)
+    if with_exact:
+        row["exact_s"], exact = cpu(correlation_sums, x, workers=1, exact=True, repeat=2, **arguments)
+        row["exact_ns_per_pair"] = 1e9 * row["exact_s"] / pairs
+        row["exact_over_default"] = row["exact_s"] / row["default_s"]
+        many = exact.pairs >= 1e4
+        row["largest_error"] = float(np.abs(shares.C[many] / exact.C[many] - 1).max())
+        start = time.perf_counter()
+        correlation_sums(x, workers=1, exact=True, **arguments)
+        one = time.perf_counter() - start
+        start = time.perf_counter()
+        correlation_sums(x, workers=2, exact=True, **arguments)
+        row["two_threads_speed_up"] = one / (time.perf_counter() - start)
+    if with_d2 and D2:
+        row["d2_s"] = d2_seconds(x, m_max, eps)
+        row["d2_over_exact"] = row["d2_s"] / row["exact_s"]
+        row["d2_over_default"] = row["d2_s"] / row["default_s"]
+    return row
+
+
+def main() -> None:
+    """Run the comparisons and write the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true")
+    full = parser.parse_args().full
+    compare(2000, 10, True, False)  # compile
+
+    figures: dict[str, Any] = {"system": "Lorenz, x", "tau": TAU, "theiler": THEILER, "scales": N_EPS}
+    figures["d2"] = D2 if D2 is None else "run"
+    figures["rows"] = [compare(30_000, 10, True, True), compare(100_000, 10, True, full)]
+    if full:
+        per_pair = figures["rows"][1]["exact_s"] / figures["rows"][1]["pairs"]
+        for m_max in (10, 25):
+            row = compare(1_000_000, m_max, False, False)
+            if m_max == 10:
+                row["exact_s_scaled"] = per_pair * row["pairs"]
+                row["exact_over_default"] = row["exact_s_scaled"] / row["default_s"]
+                growth = row["default_s"] / figures["rows"][1]["default_s"]
+                row["growth_exponent_from_1e5"] = float(np.log10(growth))
+            figures["rows"].append(row)
+        x = Lorenz().sample(1_000_000, 1)[:, 0]
+        sums, _ = cpu(correlation_sums, x, tau=TAU, m_max=10, theiler=THEILER, workers=1)
+        whole, _ = cpu(quantify, x, tau=TAU, m_max=10, theiler=THEILER)
+        figures["quantify_over_its_sums"] = whole / sums
+        figures["peak_memory_MiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(figures, indent=1) + "\n")
+    print(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()
