@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from robots.body import Body, Floats, servo_force
 from robots.camera import GROUND_PERIOD, Camera, draw_ground, has_display
 from robots.config import RobotConfig
-from robots.randomness import WORDS, pack_generator, unpack_generator
+from robots.randomness import WORDS, ColouredNoise, unpack_generator
 
 HORIZON = GROUND_PERIOD
 """Distance from the origin at which the robot is put back by whole periods of the ground's pattern [m]."""
@@ -74,8 +74,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._limit = np.array([m.limit for m in body.motors])
         self._power = np.array([m.power for m in body.motors])
         self._scale = np.concatenate((self._limit, np.ones(len(body.sensors))))
-        # noise <- (1 - r) noise + amplitude sqrt(r) u with u uniform in [-1, 1].
-        self._keep, self._kick = 1 - r, 2 * config.noise * r**0.5
+        self._noise = ColouredNoise(len(self.sensor_names), config.noise, r)
         # Twice the hard stop: a joint beyond that is torn, not just pressed into its stop.
         self._bound = np.array([2 * config.hard_stop] * n + [s.bound for s in body.sensors])
         high = (self._bound + config.noise / np.sqrt(r)).astype(np.float32)
@@ -113,7 +112,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         super().reset(seed=seed)
         self._build()
         self._state = "running"
-        self._noise = np.zeros(len(self.sensor_names))
+        self._noise.start(self.np_random)
         self._offset = np.zeros(2)
         self._read()
         return self._observe(), {}
@@ -181,8 +180,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             "base": np.concatenate([self._position, self._orientation, self._velocity, self._spin]),
             "joints": np.array([s[:2] for s in states], dtype=float).reshape(-1, 2),
             "offset": self._offset.copy(),
-            "noise": self._noise.copy(),
-            "random": pack_generator(self.np_random),
+            "noise": self._noise.value.copy(),
+            "random": self._noise.words(),
             "observation": self._sensed.astype(np.float32),
         }
 
@@ -207,8 +206,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         for joint, (position, speed) in zip(self._all_joints, joints.tolist(), strict=True):
             p.resetJointState(self._robot, joint, position, speed, physicsClientId=self._client)
         self._offset = np.array(snapshot["offset"], dtype=float)
-        self._noise = np.array(snapshot["noise"], dtype=float)
         self.np_random = unpack_generator(snapshot["random"])
+        self._noise.start(self.np_random, snapshot["noise"])
         self._sensed = np.array(snapshot["observation"], dtype=float)
         self._state = "running"
         self._read()
@@ -336,12 +335,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def _observe(self) -> NDArray[np.float32]:
         """Sensor values with fresh noise; within the observation space even if the simulation blew up."""
-        sensed = self._values
-        if self.config.noise:
-            # Uniform and thereby bounded, so that the observation space has bounds that hold.
-            fresh = self._kick * (self.np_random.random(len(sensed)) - 0.5)
-            self._noise = self._keep * self._noise + fresh
-            sensed = sensed + self._noise
+        sensed = self._values + self._noise.step() if self.config.noise else self._values
         if self._state != "running":
             sensed = np.clip(np.nan_to_num(sensed), -self._high, self._high)
         self._sensed = sensed

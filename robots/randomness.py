@@ -1,4 +1,4 @@
-"""The state of a random generator as an array of numbers, to be stored anywhere and resumed exactly."""
+"""Coloured noise, and the state of its generator as an array of numbers that can be resumed exactly."""
 
 from __future__ import annotations
 
@@ -32,3 +32,41 @@ def unpack_generator(words: NDArray[np.uint64]) -> np.random.Generator:
         "uinteger": spare,
     }
     return np.random.Generator(bits)
+
+
+class ColouredNoise:
+    """Bounded noise with memory: x <- (1 - rate) x + amplitude sqrt(rate) u with u uniform in [-1, 1].
+
+    Its standard deviation is amplitude / sqrt(3 (2 - rate)), its bound amplitude / sqrt(rate). Random
+    numbers are drawn in blocks, which is faster; what is drawn is the same.
+    """
+
+    BLOCK = 256
+
+    def __init__(self, n: int, amplitude: float, rate: float) -> None:
+        self._n, self._keep, self._kick = n, 1 - rate, 2 * amplitude * rate**0.5
+        self.value = np.zeros(n)
+
+    def start(self, generator: np.random.Generator, value: NDArray[np.float64] | None = None) -> None:
+        """Go on from a value (zero by default) with a generator that nobody else uses from now on."""
+        self._generator = generator
+        self._row = self.BLOCK
+        self.value = np.zeros(self._n) if value is None else np.array(value, dtype=float)
+
+    def step(self) -> NDArray[np.float64]:
+        """The next value."""
+        if self._row == self.BLOCK:
+            self._words = pack_generator(self._generator)
+            self._fresh = self._kick * (self._generator.random((self.BLOCK, self._n)) - 0.5)
+            self._row = 0
+        self.value = self._keep * self.value + self._fresh[self._row]
+        self._row += 1
+        return self.value
+
+    def words(self) -> NDArray[np.uint64]:
+        """State that the generator would be in had it drawn no more than was used."""
+        if self._row == self.BLOCK:
+            return pack_generator(self._generator)
+        used: Any = unpack_generator(self._words)
+        used.bit_generator.advance(self._row * self._n)
+        return pack_generator(used)

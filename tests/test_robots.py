@@ -21,7 +21,7 @@ from gymnasium.utils.env_checker import check_env
 
 import robots
 from robots import ROBOTS, HexapodConfig, RobotConfig, RobotEnv
-from robots.randomness import WORDS, pack_generator, unpack_generator
+from robots.randomness import WORDS, ColouredNoise, pack_generator, unpack_generator
 
 every_robot = pytest.mark.parametrize("name", ROBOTS)
 
@@ -328,6 +328,23 @@ def test_generators_are_resumed_exactly() -> None:
         assert np.array_equal(draw(twin), draw(generator))
     with pytest.raises(TypeError, match="MT19937"):
         pack_generator(np.random.Generator(np.random.MT19937(0)))
+
+
+@pytest.mark.parametrize("before", [0, 1, 255, 256, 3 * 256 + 7])  # blocks are of 256
+def test_noise_drawn_in_blocks_is_that_of_single_draws(before: int) -> None:
+    amplitude, rate, n = 0.05, 0.3, 5
+    noise, generator = ColouredNoise(n, amplitude, rate), np.random.default_rng(3)
+    noise.start(np.random.default_rng(3))
+    expected = np.zeros(n)
+    for _ in range(before):
+        noise.step()
+        expected = (1 - rate) * expected + amplitude * np.sqrt(rate) * generator.uniform(-1, 1, n)
+    assert noise.value == pytest.approx(expected, abs=1e-12)
+    assert np.array_equal(noise.words(), pack_generator(generator))
+    resumed = ColouredNoise(n, amplitude, rate)
+    resumed.start(unpack_generator(noise.words()), noise.value)
+    for _ in range(ColouredNoise.BLOCK + 3):
+        assert np.array_equal(noise.step(), resumed.step())
 
 
 @pytest.mark.long
