@@ -2,8 +2,8 @@
 
     python benchmarks/correlation.py [--full]
 
-Writes docs/results/benchmark-correlation.json. CPU seconds of one core; TISEAN's `d2` is run where it is on the PATH.
-`--full` adds N = 1e6 and the comparison with d2 at N = 1e5 (hours with d2). The exact count at N = 1e6 is not run but
+Writes docs/results/benchmark-correlation.json. CPU seconds of one core; TISEAN's `d2` is run where it is on
+the PATH. `--full` adds N = 1e6 and d2 at N = 1e5 (half an hour). The exact count at N = 1e6 is not run but
 scaled from N = 1e5 by the number of pairs, to which its cost is proportional.
 """
 
@@ -44,8 +44,8 @@ def d2_seconds(x: np.ndarray, m_max: int, eps: np.ndarray) -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x")
         np.savetxt(path, x, fmt="%.17g")
-        command = [D2, "-d", TAU, "-M", f"1,{m_max}", "-t", THEILER, "-#", len(eps), "-R", eps[0], "-r", eps[-1]]
-        command += ["-N", 0, "-V", 0, "-o", path, path]
+        command = [D2, "-d", TAU, "-M", f"1,{m_max}", "-t", THEILER, "-N", 0, "-V", 0, "-o", path]
+        command += ["-#", len(eps), "-R", eps[0], "-r", eps[-1], path]
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         subprocess.run([str(word) for word in command], check=True)
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
@@ -80,8 +80,8 @@ def compare(n: int, m_max: int, with_exact: bool, with_d2: bool) -> dict[str, An
 
 def main() -> None:
     """Run the comparisons and write the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true")
+    parser = argparse.ArgumentParser(description="Speed and error of the correlation sums.")
+    parser.add_argument("--full", action="store_true", help="N = 1e6 too, and d2 at N = 1e5")
     full = parser.parse_args().full
     compare(2000, 10, True, False)  # compile
 
