@@ -64,7 +64,7 @@ def seconds(env: gym.Env[Any, Any], actions: list[NDArray[np.float32]]) -> tuple
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
-def one_core(steps: int) -> dict[str, dict[str, float]]:
+def one_core(steps: int) -> dict[str, dict[str, Any]]:
     """Speed and Bullet's share for every registered robot."""
     worlds = {name: gym.make(f"robots:{e.id}", disable_env_checker=True) for name, e in ROBOTS.items()}
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in worlds}
@@ -90,6 +90,7 @@ def one_core(steps: int) -> dict[str, dict[str, float]]:
         name: {
             "steps_per_cpu_second": round(median(r[0] for r in row)),
             "bullet_share": round(median(r[1] for r in row), 3),
+            "bullet_share_of_rounds": [round(r[1], 3) for r in row],
             "bullet_microseconds_per_step": round(median(r[2] for r in row), 1),
         }
         for name, row in rows.items()
