@@ -18,7 +18,7 @@ from experiments import log
 from experiments.config import Settings, build, difference, experiment_defaults, outcome
 from experiments.console import bars, say
 from experiments.errors import ExperimentError, FileError, nearest
-from experiments.loop import Loop, Watch, find_robot, make_body, names
+from experiments.loop import Loop, Watch, drive, find_robot, make_body, names
 from experiments.parallel import in_parallel, watching
 from experiments.workfile import Track, WorkFile, tidy, writing
 
@@ -190,27 +190,10 @@ def _run(config: Learn, path: Path, wanted: dict[str, Any]) -> None:
             )
         with work, bars(config.quiet) as bar:
             report = bar(f"learn {config.robot} {config.controller} seed {config.seed} [steps]")
-            state = work.state()
-            reason = state["reason"].tobytes().decode() if "reason" in state else ""
-            if not reason:
-                loop.resume(state)
-            at = set(freezes.values())
-            stops = sorted({*range(config.checkpoint, steps, config.checkpoint), *at, steps} - {0})
-            _freeze(loop, work, freezes, work.steps)
-            for stop in [stop for stop in stops if stop > work.steps]:
-                if reason:
-                    break
-                block = loop.advance(work.steps, stop)
-                for name, rows in block.rows.items():
-                    work.append(name, rows, work.steps)
-                reason = block.reason
-                if reason:
-                    state = {"reason": np.frombuffer(reason.encode(), np.uint8)}
-                else:
-                    state = loop.checkpoint()
-                    _freeze(loop, work, freezes, stop)
-                work.commit(work.steps + block.steps, state)
-                report(work.steps, steps)
+            stops = {*range(config.checkpoint, steps, config.checkpoint), *freezes.values(), steps}
+            reason = drive(
+                loop, work, stops, at_stop=lambda t: _freeze(loop, work, freezes, t), report=report
+            )
         log.finish_learning(path, "stopped" if reason else "complete", reason)
         with log.open_run(path) as run:
             frozen = ", ".join(run.frozen) or "no time"

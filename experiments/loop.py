@@ -7,7 +7,7 @@ equal bit by bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from controllers import Controller
 from experiments.config import build
-from experiments.console import hush
+from experiments.console import Report, hush
 from experiments.errors import ExperimentError, nearest
 from experiments.log import with_prefix
-from experiments.workfile import Arrays, Track
+from experiments.workfile import Arrays, Track, WorkFile
 
 with hush():  # the simulator greets on standard error when it is imported
     import robots
@@ -96,8 +96,11 @@ class Loop:
         self.s = self.body.restore(with_prefix(state, "body/"))
         self.controller = type(self.controller).from_state(with_prefix(state, "controller/"))
 
-    def advance(self, start: int, stop: int) -> Block:
-        """Run steps start..stop-1; ends early, with a reason, when the body or the controller breaks down."""
+    def advance(self, start: int, stop: int, first: int = 0) -> Block:
+        """Run steps start..stop-1; ends early, with a reason, when the body or the controller breaks down.
+
+        Watches are read at step `first` and every so many steps after it.
+        """
         sensors = np.empty((stop - start, len(self.body.sensor_names)), np.float32)
         actions = np.empty((stop - start, len(self.body.motor_names)), np.float32)
         watched: list[list[Any]] = [[] for _ in self.watches]
@@ -108,7 +111,7 @@ class Loop:
             try:
                 sensors[i] = s
                 for every, read, rows in watches:
-                    if t % every == 0:
+                    if (t - first) % every == 0:
                         rows.append(read())
                 actions[i] = act(s)
                 s, _, ended, _, info = step(actions[i])
@@ -123,12 +126,62 @@ class Loop:
             "sensors": sensors[: done - start],
             "actions": actions[: done - start],
         }
-        for watch, found in zip(self.watches, watched, strict=True):
-            kept = watch.track.rows(done) - watch.track.rows(start)
-            block[watch.track.name] = np.array(found[:kept], watch.track.dtype).reshape(
-                -1, *watch.track.shape
-            )
+        for track, found in zip((watch.track for watch in self.watches), watched, strict=True):
+            kept = track.rows(done - first) - track.rows(start - first)
+            block[track.name] = np.array(found[:kept], track.dtype).reshape(-1, *track.shape)
         return Block(done - start, block, reason)
+
+
+def drive(
+    loop: Loop,
+    work: WorkFile,
+    stops: Iterable[int],
+    *,
+    first: int = 0,
+    at_stop: Callable[[int], None] = lambda step: None,
+    report: Report = lambda done, total: None,
+) -> str:
+    """Run a loop from wherever its work file stands to the last of its stops, with a commit at each.
+
+    Parameters
+    ----------
+    loop, work
+        What runs, and where it is written.
+    stops
+        Steps at which to take a checkpoint; `first` must be among them, unless it is 0.
+    first
+        Steps before this one are not written: row 0 of the file belongs to it.
+    at_stop
+        Called at each stop, before the commit (and again when a run goes on from there).
+    report
+        Called with the steps done and wanted after each commit.
+
+    Returns
+    -------
+    str
+        Why the run ended early; empty if it did not.
+    """
+    state = work.state()
+    if "reason" in state:
+        return state["reason"].tobytes().decode()
+    loop.resume(state)
+    at_stop(work.steps)
+    stops = sorted(stops)
+    for stop in stops:
+        if stop <= work.steps:
+            continue
+        block = loop.advance(work.steps, stop, first)
+        if work.steps >= first:
+            for name, rows in block.rows.items():
+                work.append(name, rows, work.steps - first)
+        if block.reason:
+            work.commit(work.steps + block.steps, {"reason": np.frombuffer(block.reason.encode(), np.uint8)})
+            return block.reason
+        state = loop.checkpoint()
+        at_stop(stop)
+        work.commit(stop, state)
+        report(stop, stops[-1])
+    return ""
 
 
 def names(channels: Sequence[str], units: Sequence[str]) -> dict[str, Any]:

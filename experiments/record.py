@@ -21,7 +21,7 @@ from experiments.config import difference, plain
 from experiments.console import bars, say
 from experiments.errors import ExperimentError, FileError, nearest
 from experiments.learn import measures
-from experiments.loop import Loop, find_robot, make_body
+from experiments.loop import Loop, drive, find_robot, make_body
 from experiments.parallel import in_parallel, watching
 from experiments.workfile import WorkFile, read_commit, read_state, tidy, writing
 from quantify.stationarity import stationarity
@@ -140,24 +140,8 @@ def _record(task: Task, body: Any, frozen: log.FrozenState) -> None:
             state=loop.checkpoint(),
         )
     with work:
-        state = work.state()
-        if "reason" in state:
-            return
-        loop.resume(state)
-        # The transient ends at a checkpoint: what comes before it is never written.
-        stops = sorted({*range(task.checkpoint, total, task.checkpoint), task.transient, total} - {0})
-        for stop in [stop for stop in stops if stop > work.steps]:
-            block = loop.advance(work.steps, stop)
-            if work.steps >= task.transient:
-                for name, rows in block.rows.items():
-                    work.append(name, rows, work.steps - task.transient)
-            if block.reason:
-                state = {"reason": np.frombuffer(block.reason.encode(), np.uint8)}
-            else:
-                state = loop.checkpoint()
-            work.commit(work.steps + block.steps, state)
-            if block.reason:
-                return
+        stops = {*range(task.checkpoint, total, task.checkpoint), task.transient, total}
+        drive(loop, work, stops, first=task.transient)
 
 
 def merge(path: Path, tasks: list[Task], quiet: bool = False) -> None:

@@ -219,6 +219,23 @@ def test_the_log_is_what_the_frozen_controller_saw_and_did(run_file: Path) -> No
     np.testing.assert_allclose(a, np.tanh(z), rtol=0, atol=3e-7)
 
 
+@pytest.mark.parametrize("transient", [0, 73])
+def test_measures_belong_to_their_step(tmp_path: Path, transient: int) -> None:
+    """Without noise the last sensor is the vertical velocity itself: row i of measures is row 10 i of sensors."""
+    path = tmp_path / "run.h5"
+    quiet = {"noise": 0.0}
+    learn(Learn("hexapod", minutes=0.1, freeze=(0.1,), checkpoint=77, out=path, body=quiet, quiet=True))
+    record(Record((path,), samples=345, transient=transient, checkpoint=101, jobs=1, quiet=True))
+    with open_run(path) as run:
+        for recording in (run.learning, run.behaviours["0.1min"]):
+            measures = recording.tracks["measures"]
+            vz = measures[:, measures.names.index("vz")]
+            assert measures.every == 10 and len(vz) == -(-recording.steps // 10)
+            assert np.ptp(vz) > 0.01
+            # float32 on both sides, scaled by .5.
+            np.testing.assert_allclose(vz, 0.5 * recording.sensors[::10, -1], rtol=2e-7, atol=1e-9)
+
+
 def test_rows_are_indexed_like_an_array(run_file: Path) -> None:
     with h5py.File(run_file) as file:
         data = file["learning/sensors"][:250]
