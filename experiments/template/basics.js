@@ -1,0 +1,129 @@
+"use strict";
+// What every plot of the page shares: data, panels, axes. Nothing is loaded from elsewhere.
+
+const data = JSON.parse(document.getElementById("data").textContent, (key, value) =>
+  value && value.base64 !== undefined ? unpack(value) : value);
+const nats = "nats";
+const range = (n) => Array.from({ length: n }, (_, i) => i);
+
+function decode(base64) {
+  const text = atob(base64), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+// Little-endian arrays in base64; two-dimensional ones become an array of rows.
+function unpack({ base64, type, shape }) {
+  const bytes = decode(base64);
+  const flat = type === "f8" ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer);
+  if (shape.length === 1) return flat;
+  return Array.from({ length: shape[0] }, (_, i) => flat.subarray(i * shape[1], (i + 1) * shape[1]));
+}
+
+// --- Small helpers --------------------------------------------------------------------------------------
+
+function make(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+const fixed = (value, digits = 3) => Number.isFinite(value) ? value.toFixed(digits).replace(/^-(0\.0*)$/, "$1").replace("-", "−") : "–";
+const short = (value) => Number(value.toPrecision(3)).toString();
+const percent = (share) => `${(100 * share).toFixed(0)} %`;
+
+function extent(arrays) {
+  let low = Infinity, high = -Infinity;
+  for (const array of arrays) for (const v of array) if (Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); }
+  return low <= high ? [low, high] : [0, 1];
+}
+const widen = ([low, high], by = 0.04) => [low - by * (high - low || 1), high + by * (high - low || 1)];
+const join = (ranges) => [Math.min(...ranges.map((r) => r[0])), Math.max(...ranges.map((r) => r[1]))];
+
+// --- Panels: drawn when they come near the screen, so that long pages open quickly -----------------------
+
+const plots = [];
+const config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+  toImageButtonOptions: { format: "svg" } };
+const watcher = new IntersectionObserver((entries) => {
+  for (const entry of entries) if (entry.isIntersecting) entry.target.draw();
+}, { rootMargin: "600px" });
+
+const font = { family: 'system-ui, "Segoe UI", Helvetica, Arial, sans-serif', size: 12, color: "#1c2127" };
+const axis = (title, more = {}) => ({
+  title: { text: title, standoff: 6 }, showline: true, linecolor: "#8a939c", ticks: "outside", ticklen: 4,
+  gridcolor: "#eceff2", zeroline: false, automargin: false, ...more,
+});
+// 1, 2 and 5 of every decade, written out: bare digits between powers of ten are easily misread.
+const ticks = range(25).flatMap((i) => [1, 2, 5].map((digit) => Number(`${digit}e${i - 15}`)));
+const logAxis = (title, more = {}) => axis(title, { type: "log", tickvals: ticks, ticktext: ticks.map(String), ...more });
+const layout = (x, y, more = {}) => ({
+  font, xaxis: x, yaxis: y, margin: { l: 58, r: 14, t: 10, b: 44 }, showlegend: false, hovermode: "closest",
+  paper_bgcolor: "#fff", plot_bgcolor: "#fff", ...more,
+});
+
+function plot(figure, kind, height, describe, draw, b = null) {
+  const box = make("div", { class: `plot ${height}`, role: "img", "aria-label": describe });
+  figure.append(box);
+  Object.assign(box, { kind, behaviour: b });
+  box.draw = () => {
+    watcher.unobserve(box);
+    if (box.drawn) return;
+    box.drawn = true;
+    draw(box);
+  };
+  plots.push(box);
+  watcher.observe(box);
+  return box;
+}
+
+// One behaviour: all its figures flow in one grid, each under its own title. Several: a row per kind of figure.
+const single = data.behaviours.length === 1;
+
+function section(parent, id, title, words) {
+  const node = make("section", { "aria-label": title });
+  const panels = make("div", { class: "panels" });
+  if (single && parent.classList.contains("flow")) Object.assign(panels, { anchor: id, words: [title, words] });
+  else node.append(make("h2", { id }, title), words ? make("p", { class: "soft lead" }, words) : "");
+  node.append(panels);
+  parent.append(node);
+  document.getElementById("contents").append(make("a", { href: `#${id}` }, title), " ");
+  return panels;
+}
+
+function panel(parent, label, note = "") {
+  const [title, words] = parent.words || [label, ""];
+  const figure = make("figure", { class: "panel" }, make("figcaption", {}, title,
+    note ? make("small", {}, ` ${note}`) : "", words ? make("small", { class: "block" }, words) : ""));
+  if (parent.anchor) figure.id = parent.anchor;
+  parent.append(figure);
+  return figure;
+}
+
+const say = (figure, words) => figure.append(make("p", { class: "none" }, words));
+
+// --- The same axes for every behaviour, or each its own --------------------------------------------------
+
+const common = {};
+let together = true;
+
+// limits(b): {xaxis: [low, high], ...} as Plotly wants them (logarithms on log axes).
+function share(kind, limits) {
+  const all = data.behaviours.filter((b) => b.parts).map(limits).filter(Boolean);
+  if (!all.length) return;
+  common[kind] = Object.fromEntries(Object.keys(all[0]).map((name) => [name, join(all.map((each) => each[name]))]));
+}
+
+function fit(kind, own) {
+  const limits = together && common[kind] ? common[kind] : own;
+  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [`${name}.range`, [...value]]));
+}
+
+function place(l, kind, own) {
+  for (const [name, value] of Object.entries(fit(kind, own))) l[name.split(".")[0]].range = value;
+  return l;
+}

@@ -1,0 +1,42 @@
+"use strict";
+// Puts the page together: the table sorts, sections are filled, the page prints.
+
+function sortable() {
+  const table = document.getElementById("summary");
+  if (!table) return;
+  const heads = [...table.querySelectorAll("thead th")];
+  heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
+    const down = head.getAttribute("aria-sort") === "ascending";
+    for (const other of heads) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const key = (body) => body.rows[0].cells[column]?.dataset.sort ?? "";
+    const numeric = head.dataset.type === "number";
+    const order = (a, b) => {
+      const [x, y] = [key(a), key(b)];
+      if (x === "" || y === "") return (x === "") - (y === ""); // what is missing goes last, both ways
+      return (numeric ? Number(x) - Number(y) : x.localeCompare(y, "en", { numeric: true })) * (down ? -1 : 1);
+    };
+    table.append(...[...table.tBodies].sort(order));
+  }));
+}
+
+function printable() {
+  window.addEventListener("beforeprint", () => {
+    document.body.classList.add("printing");
+    for (const box of plots) {
+      box.draw();
+      Plotly.relayout(box, { width: box.clientWidth, height: box.clientHeight });
+    }
+  });
+  window.addEventListener("afterprint", () => {
+    document.body.classList.remove("printing");
+    for (const box of plots) Plotly.relayout(box, { width: null, height: null, autosize: true });
+  });
+}
+
+sortable();
+drawProgressSection();
+drawBehaviours();
+drawLearning();
+printable();
+document.getElementById("contents").append(make("a", { href: "#reading" }, "How to read this"));
