@@ -221,7 +221,7 @@ def test_the_log_is_what_the_frozen_controller_saw_and_did(run_file: Path) -> No
 
 @pytest.mark.parametrize("transient", [0, 73])
 def test_measures_belong_to_their_step(tmp_path: Path, transient: int) -> None:
-    """Without noise the last sensor is the vertical velocity itself: row i of measures is row 10 i of sensors."""
+    """Without noise the last sensor is the vertical velocity: row i of measures is row 10 i of sensors."""
     path = tmp_path / "run.h5"
     quiet = {"noise": 0.0}
     learn(Learn("hexapod", minutes=0.1, freeze=(0.1,), checkpoint=77, out=path, body=quiet, quiet=True))
