@@ -78,7 +78,7 @@ def predictive_information(
     m: int | Sequence[int],
     k: int = 20,
     eta: float | Sequence[float] = 0.0,
-    algorithm: int = 1,
+    algorithm: int = 2,
     theiler: int = 0,
     coordinates: Coordinates = "delay",
     half: bool = True,
@@ -114,6 +114,9 @@ def predictive_information(
     eta : float or sequence of float
         Noise strengths. The same random numbers serve all of them, so that a scan over eta is smooth.
     algorithm : 1 or 2
+        2 gives the paper's published values (its Lorenz series, N = 1e6: .003 and .006 away at m = 2 and 3,
+        where algorithm 1 stays .10 and .16 below); it has less bias where past and future determine each
+        other.
     theiler : int
         Points at most so many samples apart are not taken for neighbours. 0 (the paper's choice) leaves out
         the point itself alone; successive points of a finely sampled series are then among the neighbours and

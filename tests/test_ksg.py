@@ -1,6 +1,7 @@
 """Predictive information: equal to the definition, right where the answer is known, clear about bad input."""
 
 import warnings
+from pathlib import Path
 
 import naive
 import numpy as np
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from quantify import ksg, neighbours
 from quantify.ksg import predictive_information
 from quantify.systems import AR2, AutoRegressive, Lorenz, UniformNoise
+
+ORIGINAL = Path(__file__).parents[2] / "shared" / "data" / "original"
 
 
 def random_columns(rng, kind, dim, n):
@@ -240,6 +243,22 @@ def test_bad_input_is_refused(series, settings, message):
 def test_numbers_are_needed():
     with pytest.raises(TypeError, match="dtype"):
         predictive_information(np.array(["a", "b", "c"] * 50), tau=1, m=1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("noise", "file"), [(0.0, "lorenzk20_d10"), (0.005, "lorenznoise0-005k20_d10")])
+def test_published_values_of_lorenz(noise, file):
+    path = ORIGINAL / f"{file}.pi.grouped"
+    if not path.exists():
+        pytest.skip("the published estimates are not in ../shared/data/original")
+    published = np.loadtxt(path)
+    published = published[(published[:, 2] == 0.001) & (published[:, 0] <= 3)]
+    x = Lorenz(noise=noise).sample(1_000_000, 1)[:, 0]
+    found = predictive_information(x, tau=10, m=[1, 2, 3], k=20, eta=0.001)
+    # Another realisation: the values scatter by .015 between seeds (most of it from how often the wings
+    # change).
+    assert found.PI[0] == pytest.approx(published[:, 3], abs=0.05)
+    assert found.half[:, 0].mean(axis=0) == pytest.approx(published[:, 4], abs=0.05)
 
 
 @pytest.mark.long
