@@ -44,7 +44,8 @@ def test_alternatives_follow_the_known_autocorrelation():
     rho = process.autocovariance(30) / process.autocovariance(0)
     np.testing.assert_allclose(found.autocorrelation[:31], rho, atol=0.03)
     zero = np.flatnonzero(AR2.autocovariance(100) < 0)[0]
-    assert abs(choose_delay(AR2.sample(200_000, 1)).zero - zero) <= 1  # the autocorrelation falls by .05 per lag
+    # The autocorrelation falls by .05 per lag there.
+    assert abs(choose_delay(AR2.sample(200_000, 1)).zero - zero) <= 1
 
 
 @pytest.mark.parametrize("system", [Henon(), UniformNoise()], ids=repr)
