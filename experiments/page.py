@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 import quantify as q
 from experiments import log
 from experiments.errors import ExperimentError
-from experiments.results import Behaviour, LearningRun, Results
+from experiments.results import Behaviour, LearningRun, Results, predictive_information
 from quantify import plots
 from quantify.plain import to_plain
 
@@ -213,7 +213,6 @@ def _encode_result(b: Behaviour, result: q.Quantification) -> dict[str, Any]:
     )
     chosen = (result.range.lo, result.range.hi)
     given = chosen if result.settings["range_from"] == "given" else None
-    predictive = result.predictive_information
     return {
         "estimates": to_plain(
             {name: asdict(getattr(result, name)) for name in ("D", "E_state", "E_mem", "E_core")}
@@ -231,8 +230,21 @@ def _encode_result(b: Behaviour, result: q.Quantification) -> dict[str, Any]:
         ],
         "plateaus": _plateaus(parts),
         "scaling": [{"D": fit.D, "const": fit.const, "eps": fit.eps} for fit in result.scaling],
-        "predictive": [] if predictive is None else [to_plain(predictive)],
+        "predictive": _predictive(result),
     }
+
+
+def _predictive(result: q.Quantification) -> list[dict[str, Any]]:
+    """The KSG estimates: one per m, at the scale eta / 2, and the value from half the data."""
+    found = predictive_information(result)
+    if found is None:
+        return []
+    half = found.half.mean(axis=0)
+    return [
+        {"m": int(m), "eps": float(found.eta[0]) / 2, "value": float(value), "half": to_plain(half[0, i])}
+        for i, (m, value) in enumerate(zip(found.m, found.PI[0], strict=True))
+        if np.isfinite(value)
+    ]
 
 
 def _plateaus(parts: q.Decomposition) -> list[list[Any]]:

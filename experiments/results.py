@@ -25,6 +25,7 @@ from experiments.errors import ExperimentError, FileError
 from experiments.loop import find_robot
 from experiments.quantify import Quantify, run_defaults
 from experiments.series import find_column, read_series, split_source
+from quantify.ksg import PredictiveInformation
 
 Floats = NDArray[np.floating]
 # Enough for a phase plot; the rest of a million samples looks the same.
@@ -426,6 +427,28 @@ def _windows(measures: log.Rows, rate: float) -> Track | None:
     ]
     names, units = ("height", "low", "high", "airtime", "displacement"), ("m", "m", "m", "1", "m")
     return Track(whole.t[edges], np.stack(columns, axis=1), names, units)
+
+
+def predictive_information(result: q.Quantification) -> PredictiveInformation | None:
+    """The KSG estimate stored with a result, in the form it was made in; None if there is none."""
+    stored = result.predictive_information
+    if stored is None:
+        return None
+    PI = np.array([stored["PI"]], dtype=float)  # None becomes NaN
+    half = np.full((2, *PI.shape), np.nan)
+    half[:] = np.array(stored.get("halves", np.nan), dtype=float)
+    return PredictiveInformation(
+        PI=PI,
+        half=half,
+        m=np.arange(1, PI.shape[1] + 1),
+        eta=np.array([stored["eta"]]),
+        tau=result.sums.tau or 1,
+        k=stored["k"],
+        algorithm=1,
+        theiler=result.sums.theiler or 0,
+        coordinates="",
+        n=result.sums.n or 0,
+    )
 
 
 def learned(behaviours: Sequence[Behaviour]) -> list[Behaviour]:

@@ -276,6 +276,7 @@ def _predictive(series: ArrayLike, result: Quantification, rng: np.random.Genera
         "eta": float(eta),
         "k": found.k,
         "PI": [float(value) for value in found.PI[0]],
+        "halves": [float(value) for value in found.half[:, 0].mean(axis=0)],
     }
 
 

@@ -30,7 +30,7 @@ const kinds = {
   h: { title: "Conditional entropies", y: "h<sub>m</sub> [nats]", first: 0, words: "What is left to say about the next value when m values are known. Parallel falling lines: dimension; levelling off: noise." },
   D: { title: "Dimension", y: "D<sub>m</sub>", first: 1, words: "Local slope of the block entropies. Where the lines for large m meet and are flat, they give the dimension.", floor: 0 },
   E: { title: "Excess entropy", y: "E<sub>m</sub> [nats]", first: 1, words: "What past and future share, seen with m steps. Dashes: straight pieces const − D ln ε of the largest m.", floor: 0 },
-  PI: { title: "Predictive information", y: "PI<sub>m</sub> [nats]", first: 1, words: "What m steps of the past say about m steps of the future: lines from correlation sums, points by nearest neighbours (with the value from half the data).", floor: 0 },
+  PI: { title: "Predictive information", y: "PI<sub>m</sub> [nats]", first: 1, words: "What m steps of the past say about m steps of the future: lines from correlation sums, points by nearest neighbours at ε = η/2, if they were asked for; the bar ends at the value from half the data.", floor: 0 },
 };
 
 function drawCurves(box, b, kind) {
@@ -46,11 +46,13 @@ function drawCurves(box, b, kind) {
     for (const f of b.scaling) traces.push({ x: f.eps, y: f.eps.map((e) => f.const - f.D * Math.log(e)), mode: "lines",
       name: `${fixed(f.const, 2)} − ${fixed(f.D, 2)} ln ε`, line: { color: "#000", dash: "dash", width: 2 }, hovertemplate: "%{fullData.name}<extra></extra>" });
   }
-  if (kind === "PI") for (const [i, p] of b.predictive.entries()) {
-    const away = p.half - p.value;
-    traces.push({ x: [p.eta / 2], y: [p.value], mode: "markers", name: `KSG, m = ${p.m}`, hovertemplate: "%{y:.3f}<extra>%{fullData.name}</extra>",
-      marker: { size: 8, color: data.colours.m[b.parts.m_max][p.m], line: { color: "#000", width: 1 } },
-      error_y: { type: "data", symmetric: false, array: [Math.max(away, 0)], arrayminus: [Math.max(-away, 0)] } });
+  if (kind === "PI") {
+    for (const p of b.predictive) {
+      const away = p.half === null ? 0 : p.half - p.value;
+      traces.push({ x: [p.eps], y: [p.value], mode: "markers", name: `KSG, m = ${p.m}`, hovertemplate: "%{y:.3f}<extra>%{fullData.name}</extra>",
+        marker: { size: 7, color: data.colours.m[b.parts.m_max][p.m], line: { color: "#000", width: 1 } },
+        error_y: { type: "data", symmetric: false, array: [Math.max(away, 0)], arrayminus: [Math.max(-away, 0)], color: "#555", thickness: 1, width: 3 } });
+    }
   }
   traces.push(colourKey(b));
   const l = layout(logAxis("scale ε"), axis(k.y), { margin: { l: 58, r: 56, t: 10, b: 44 } });

@@ -2,17 +2,17 @@
 // Learning: progress over time, controller matrices, spectrum of the loop, the body.
 
 function drawProgress(box, names) {
-  const looks = { E_state: ["state", data.colours.state, "circle"], E_mem: ["memory", data.colours.memory, "square"],
-    E_core: ["core = state + memory", "#000", "triangle-up"], D: ["dimension", "#008f7a", "circle"] };
+  const looks = { E_state: ["state", data.colours.state, "circle", 6], E_mem: ["memory", data.colours.memory, "square", 6],
+    E_core: ["core = state + memory", "#000", "triangle-up", 12], D: ["dimension", data.colours.sections[1], "circle", 7] };
   const runs = Map.groupBy(data.behaviours.filter((b) => b.parts && b.minutes !== null), (b) => b.run);
   const several = runs.size > 1, traces = [];
   for (const name of names) {
-    const [words, colour, symbol] = looks[name], at = new Map();
+    const [words, colour, symbol, size] = looks[name], at = new Map();
     for (const [run, list] of runs) {
       const sorted = [...list].sort((a, b) => a.minutes - b.minutes);
       for (const b of sorted) at.set(b.minutes, [...(at.get(b.minutes) || []), b.estimates[name].value]);
       traces.push({ x: sorted.map((b) => b.minutes), y: sorted.map((b) => b.estimates[name].value), name: words, showlegend: !several, mode: "lines+markers",
-        opacity: several ? 0.4 : 1, line: { color: colour, width: several ? 1 : 2 }, marker: { symbol, size: 7, color: "#fff", line: { color: colour, width: 1.5 } },
+        opacity: several ? 0.4 : 1, line: { color: colour, width: several ? 1 : 2 }, marker: { symbol, size, color: "#fff", line: { color: colour, width: 1.5 } },
         error_y: { type: "data", array: sorted.map((b) => b.estimates[name].sampling ?? 0), color: colour, thickness: 1, width: 3 },
         hovertemplate: `%{y:.3f}<extra>${words}, ${run}</extra>` });
     }
@@ -20,7 +20,7 @@ function drawProgress(box, names) {
       const times = [...at.keys()].sort((a, b) => a - b);
       const median = (v) => { const w = [...v].sort((a, b) => a - b), k = w.length >> 1; return w.length % 2 ? w[k] : (w[k - 1] + w[k]) / 2; };
       traces.push({ x: times, y: times.map((t) => median(at.get(t))), name: `${words} (median)`, mode: "lines+markers",
-        line: { color: colour, width: 3 }, marker: { symbol, size: 8, color: colour }, hovertemplate: `%{y:.3f}<extra>${words}, median</extra>` });
+        line: { color: colour, width: 3 }, marker: { symbol, size: size + 1, color: colour }, hovertemplate: `%{y:.3f}<extra>${words}, median</extra>` });
     }
   }
   Plotly.newPlot(box, traces, layout(axis("learning time [min]", { rangemode: "tozero" }), axis(names[0] === "D" ? "dimension D" : "complexity [nats]", { rangemode: "tozero" }),
@@ -70,7 +70,7 @@ function drawLearningBody(box, run) {
 function drawProgressSection() {
   if (!data.behaviours.some((b) => b.parts && b.minutes !== null)) return;
   const panels = section(document.getElementById("learning"), "progress", "Learning progress", "Bars: sampling error. Each behaviour is averaged over its own range of scales, as in the table.");
-  plot(panel(panels, "Complexity"), "progress", "", "Complexities against learning time", (box) => drawProgress(box, ["E_state", "E_mem", "E_core"]));
+  plot(panel(panels, "Complexity"), "progress", "", "Complexities against learning time", (box) => drawProgress(box, ["E_core", "E_mem", "E_state"]));
   plot(panel(panels, "Dimension"), "progress", "", "Dimension against learning time", (box) => drawProgress(box, ["D"]));
 }
 
