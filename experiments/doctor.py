@@ -43,14 +43,13 @@ def doctor(config: Doctor | None = None) -> None:
 def _robots() -> str:
     """Steps per second of every robot under ULR on one core."""
     import controllers
-    import robots
-    from experiments.loop import Loop, make_body
+    from experiments import loop as loops
 
     speeds = []
-    for name in robots.ROBOTS:
-        body = make_body(name, {})
+    for name in loops.robots.ROBOTS:
+        body = loops.make_body(name, {})
         try:
-            loop = Loop(body, controllers.make("ulr", len(body.sensor_names), len(body.motor_names)))
+            loop = loops.Loop(body, controllers.make("ulr", len(body.sensor_names), len(body.motor_names)))
             loop.s, _ = body.reset(seed=1)
             loop.advance(0, 100)
             start = time.perf_counter()

@@ -177,6 +177,9 @@ def _run(config: Learn, path: Path, wanted: dict[str, Any]) -> None:
         if path.exists():
             work = WorkFile.open(path)
             say(f"continuing {path} at step {work.steps} of {steps}", config.quiet)
+            with log.open_run(path) as run:
+                if differing := difference(run.versions, log.versions()):
+                    say(f"note: {'; '.join(differing)}: the result may depend on where it was interrupted")
         else:
             work = WorkFile.create(
                 path,

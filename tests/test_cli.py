@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import h5py
@@ -15,7 +16,7 @@ import pytest
 from experiments.cli import COMMANDS, main, parse
 from experiments.config import difference, parse_settings, read_toml
 from experiments.errors import ExperimentError
-from experiments.learn import Learn, learn
+from experiments.learn import Learn, learn, resolve
 from experiments.log import open_run
 from experiments.record import Record, record
 
@@ -155,6 +156,18 @@ def test_the_resolved_configuration_is_in_the_file(learned: Path) -> None:
         assert run.config["minutes"] == 0.1 and run.config["freeze"] == [0.05, 0.1]
         assert run.config["body"]["control_step"] == 0.02
         assert run.config["rule"]["eps"] == 0.0026
+
+
+def test_the_defaults_of_every_experiment_are_settings_that_exist() -> None:
+    with open(Path(__file__).parents[1] / "experiments" / "defaults.toml", "rb") as file:
+        table = tomllib.load(file)
+    assert table
+    for robot, rules in table.items():
+        for rule, parts in rules.items():
+            config = resolve(Learn(robot, controller=rule))
+            for part, values in parts.items():
+                assert {key: getattr(config, part)[key] for key in values} == values
+    assert resolve(Learn("snake", rule={"eps": 0.5})).rule["eps"] == 0.5
 
 
 def test_settings_are_read_like_toml() -> None:
