@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint types bench wheel clean
+.PHONY: demo test test-all browser lint types bench wheel clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "selforg needs Python 3.11 or newer; set PYTHON=..."'
@@ -24,6 +24,13 @@ test: $(READY)
 
 test-all: $(READY)
 	$(BIN)/python -m pytest -m ''
+
+# Chromium for the tests of the report's page; they are skipped where it cannot be installed.
+browser:
+	@command -v chromium chromium-browser google-chrome || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; \
+	else echo "install chromium with your system's packages, or set CHROMIUM to its path" >&2; exit 1; fi
 
 lint: $(READY)
 	$(BIN)/ruff check .

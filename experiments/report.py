@@ -64,7 +64,7 @@ def report(config: Report) -> Path:
         os.replace(temporary, config.out)
     except OSError as error:
         raise FileError(f"cannot write {config.out}: {error.strerror}") from error
-    say(f"{config.out}: {len(found.behaviours)} behaviours, {len(text) / 1e6:.1f} MB", config.quiet)
+    say(f"{config.out}: {len(found.behaviours)} behaviour(s), {len(text) / 1e6:.1f} MB", config.quiet)
     return config.out
 
 

@@ -126,10 +126,12 @@ function drawBehaviours() {
   share("body", bodyLimits);
   for (const [kind, k] of Object.entries(kinds)) share(kind, (b) => curveLimits(b, b.curves[kind], k.floor));
 
-  const films = section(root, "films", "Films", data.behaviours.some((b) => b.film) ? "Each begins ten seconds after the controller was frozen." : "");
-  for (const b of all) {
-    const figure = panel(films, b.label, Object.entries(b.figures).map(([name, words]) => `${name} ${words}`).join(", "));
-    if (b.film) addFilm(figure, b); else say(figure, b.no_film);
+  if (all.some((b) => b.run)) {
+    const films = section(root, "films", "Films", all.some((b) => b.film) ? "Each begins ten seconds after the controller was frozen." : "");
+    for (const b of all) {
+      const figure = panel(films, b.label, Object.entries(b.figures).map(([name, words]) => `${name} ${words}`).join(", "));
+      if (b.film) addFilm(figure, b); else say(figure, b.no_film);
+    }
   }
   if (measured.length) {
     const decomposition = section(root, "decomposition", "Decomposition",
@@ -141,6 +143,7 @@ function drawBehaviours() {
     if (!single) decomposition.before(decompositionKey());
     for (const b of all) {
       const figure = panel(decomposition, b.label);
+      figure.classList.add("main");
       if (single) figure.append(decompositionKey());
       if (!b.parts) { say(figure, b.problem); continue; }
       b.box = plot(figure, "decomposition", "tall", `Decomposition of the excess entropy of ${b.label} over the scale`, (box) => drawDecomposition(box, b), b);

@@ -98,7 +98,7 @@ function drawDecomposition(box, b) {
   const l = layout(logAxis("scale ε", { anchor: "y" }), axis("excess entropy [nats]", { domain: [0, 0.62] }), {
     margin, hovermode: "x unified", shapes: stochastic(p),
     yaxis2: axis("share", { domain: [0.68, 1], range: [-0.05, 1.1], tickvals: [0, 0.5, 1] }),
-    yaxis3: axis("m", { domain: [0.68, 1], overlaying: "y2", side: "right", showgrid: false, nticks: 4 }),
+    yaxis3: axis("m", { domain: [0.68, 1], overlaying: "y2", side: "right", showgrid: false, tick0: 0, dtick: Math.ceil((p.m_max - 1) / 3) }),
   });
   place(l, "decomposition", decompositionLimits(b));
   Plotly.newPlot(box, traces, l, config);

@@ -1,0 +1,193 @@
+"""The figures of result files: the right artists with the right data, in every format."""
+
+import shutil
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from small_run import make_small_run
+
+from controllers import Frozen
+from experiments.cli import main
+from experiments.log import open_run
+from experiments.plot import draw, learning_figure, progress_figure, traces_figure
+from experiments.results import Behaviour, Results, read_results
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_small_run(tmp_path_factory.mktemp("plot"))
+
+
+@pytest.fixture(scope="module")
+def found(run: Path) -> Results:
+    return read_results([run])
+
+
+def lines(figure: Figure, axes: int, label: str) -> tuple[np.ndarray, np.ndarray]:
+    """Data of the error-bar line with this label."""
+    (bars,) = [c for c in figure.axes[axes].containers if c.get_label() == label]
+    return bars.lines[0].get_xdata(), bars.lines[0].get_ydata()
+
+
+def test_progress_shows_value_and_sampling_error(found: Results) -> None:
+    figure = progress_figure(found.behaviours)
+    for axes, label, name in (
+        (0, "core = state + memory", "E_core"),
+        (0, "memory", "E_mem"),
+        (0, "state", "E_state"),
+        (1, "dimension", "D"),
+    ):
+        x, y = lines(figure, axes, label)
+        estimates = [getattr(b.result, name) for b in found.behaviours]
+        assert list(x) == [0.1, 0.2]
+        assert list(y) == [e.value for e in estimates]
+        (bars,) = [c for c in figure.axes[axes].containers if c.get_label() == label]
+        for segment, e in zip(bars.lines[2][0].get_segments(), estimates, strict=True):
+            np.testing.assert_allclose(segment[:, 1], [e.value - e.sampling, e.value + e.sampling])
+    assert figure.axes[0].get_ylabel() == "complexity [nats]"
+    assert figure.axes[0].get_xlabel() == "learning time [min]"
+
+
+def test_progress_over_seeds_has_the_median(found: Results) -> None:
+    from dataclasses import replace
+
+    first, second = found.behaviours
+    # Three "seeds": the same two results in other places, so that the median is known.
+    runs = [
+        replace(b, run=Path(f"seed-{i}.h5"), result=(first, second, second)[i].result)
+        for i in range(3)
+        for b in found.behaviours
+    ]
+    figure = progress_figure(runs)
+    (median,) = [
+        line for line in figure.axes[0].get_lines() if line.get_label() == "core = state + memory (median)"
+    ]
+    assert list(median.get_ydata()) == [second.result.E_core.value] * 2  # type: ignore[union-attr]
+    thin = [line for line in figure.axes[0].get_lines() if line.get_alpha() == 0.4]
+    assert len(thin) >= 9  # three seeds, three quantities
+
+
+def test_common_scales_are_drawn_as_well(found: Results) -> None:
+    parts = [b.result.decomposition for b in found.behaviours if b.result is not None]
+    lo, hi = max(p.eps[-1] for p in parts), min(p.eps[0] for p in parts)
+    figure = progress_figure(found.behaviours, (lo, hi))
+    _, y = lines(figure, 0, f"core on $\\epsilon$ from {lo:g} to {hi:g}")
+    assert list(y) == [p.over(lo, hi).E_core for p in parts]
+
+
+def test_learning_shows_controllers_spectrum_and_body(found: Results, run: Path) -> None:
+    (learning,) = found.learning
+    figure = learning_figure(learning)
+    with open_run(run) as opened:
+        by_title = {ax.get_title(loc="left"): ax for ax in figure.axes}
+        images = [by_title[f"$C$ at {minutes} min"].images[0] for minutes in ("0.1", "0.2")]
+        for image, state in zip(images, opened.frozen.values(), strict=True):
+            np.testing.assert_array_equal(image.get_array(), state.controller["C"])
+            # Zero is white in all of them, and one colour means one number.
+            assert image.norm.vmin == -image.norm.vmax == images[0].norm.vmin
+        spectrum = by_title["Spectrum of the loop, at rest"]
+        state = opened.frozen["0.2min"].controller
+        expected = Frozen(state["C"], state["h"]).inspect()["L_eigenvalues"]
+        (points,) = [line for line in spectrum.get_lines() if line.get_label() == "0.2 min"]
+        np.testing.assert_allclose(points.get_xdata() + 1j * points.get_ydata(), expected)
+        moduli = by_title["Eigenvalues of the loop"].get_lines()[0]
+        first = np.abs(np.linalg.eigvals(np.vstack([opened.learning.tracks["C"][0], np.zeros((1, 19))])))
+        assert moduli.get_ydata()[0] == pytest.approx(first.max())
+        z = opened.learning.tracks["measures"][:, 2]
+    height = by_title["Height of the trunk [m]"].get_lines()[0]
+    # 120 measurements, a window each.
+    np.testing.assert_allclose(height.get_ydata(), z, rtol=1e-6)
+    assert "Airtime" in by_title and "Distance from the start [m]" in by_title
+
+
+def test_windows_of_the_body_keep_extremes(found: Results) -> None:
+    body = found.learning[0].body
+    assert body is not None
+    assert (body["low"] <= body["height"] + 1e-9).all() and (body["height"] <= body["high"] + 1e-9).all()
+    assert ((body["airtime"] >= 0) & (body["airtime"] <= 1)).all() and body["displacement"][0] == 0
+
+
+def test_traces_have_one_lane_per_sensor_on_one_scale(found: Results) -> None:
+    figure = traces_figure(found.behaviours)
+    lanes = figure.axes[0]
+    track = found.behaviours[0].sensors
+    assert track is not None
+    drawn = [line for line in lanes.get_lines() if not line.get_label().startswith("_")]
+    assert [line.get_label() for line in drawn] == list(track.names)
+    angles = [i for i, unit in enumerate(track.units) if unit == track.units[0]]
+    largest = max(
+        np.abs(b.sensors.values[:, angles]).max() for b in found.behaviours if b.sensors is not None
+    )
+    for i in angles:
+        lane = (i - drawn[i].get_ydata()) * 2.1 * largest
+        np.testing.assert_allclose(lane, track.values[:, i], atol=1e-5)
+    assert [text.get_text() for text in lanes.get_yticklabels()] == list(track.names)
+    (height,) = figure.axes[2].get_lines()
+    np.testing.assert_array_equal(height.get_ydata(), found.behaviours[0].body["z"])  # type: ignore[index]
+
+
+def test_all_figures_of_a_run(found: Results) -> None:
+    names = ["progress", "small-1-learning", "small-1-traces", "small-1-0.1min", "small-1-0.2min"]
+    assert list(draw(found)) == names
+    assert list(draw(found, ["traces"])) == names[2:3]
+    assert draw(Results([Behaviour("x", "y", "not there")], [])) == {}
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_every_format_is_written(run: Path, tmp_path: Path, suffix: str, start: bytes) -> None:
+    out = tmp_path / f"figure.{suffix}"
+    assert main(["plot", str(run), "-o", str(out), "--figure", "progress", "--quiet"]) == 0
+    assert out.read_bytes().startswith(start)
+    assert list(tmp_path.iterdir()) == [out]
+    before = out.read_bytes()
+    assert main(["plot", str(run), "-o", str(out), "--figure", "progress", "--quiet"]) == 0
+    if suffix != "svg":  # whose identifiers are random
+        assert out.read_bytes() == before
+
+
+def test_several_figures_get_names_or_pages(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = ["--figure", "progress", "traces"]
+    assert main(["plot", str(run), "-o", str(tmp_path / "f.svg"), *figures]) == 0
+    names = [tmp_path / "f-progress.svg", tmp_path / "f-small-1-traces.svg"]
+    assert capsys.readouterr().out.split() == [str(name) for name in names]
+    assert sorted(tmp_path.iterdir()) == names
+    assert main(["plot", str(run), "-o", str(tmp_path / "f.pdf"), *figures]) == 0
+    assert (tmp_path / "f.pdf").read_bytes().count(b"/Type /Page ") == 2
+
+
+def test_missing_and_failed_are_said_plainly(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bare.h5"
+    shutil.copy(run, path)
+    with h5py.File(path, "r+") as file:
+        del file["results"], file["behaviours"]
+    for arguments, message in (
+        ([str(path), "--figure", "behaviour"], "nothing to draw of behaviour. bare 0.1min: frozen, but not"),
+        ([str(path), "--freeze", "8"], "no behaviour was frozen at these times; known: 0.1, 0.2"),
+        ([str(path), "-o", "f.jpg"], "f.jpg must end in .png, .svg, .pdf"),
+        ([str(tmp_path / "none.h5")], "does not exist"),
+        ([], "give at least one run file"),
+    ):
+        assert main(["plot", *arguments]) == 2
+        error = capsys.readouterr().err.strip()
+        assert message in error and "\n" not in error
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_open_loop_has_no_matrix_to_show(found: Results) -> None:
+    from dataclasses import replace
+
+    (learning,) = found.learning
+    zero = replace(learning, C={name: 0 * C for name, C in learning.C.items()})
+    assert "C is zero: open loop" in [
+        text.get_text() for ax in learning_figure(zero).axes for text in ax.texts
+    ]
+    empty = replace(learning, C={}, eigenvalues={}, body=None)
+    words = [text.get_text() for ax in learning_figure(empty).axes for text in ax.texts]
+    assert "no controller was frozen" in words and words.count("not recorded") == 3
