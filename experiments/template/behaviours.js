@@ -49,7 +49,7 @@ function drawCurves(box, b, kind) {
   if (kind === "PI") {
     for (const p of b.predictive) {
       const away = p.half === null ? 0 : p.half - p.value;
-      traces.push({ x: [p.eps], y: [p.value], mode: "markers", name: `KSG, m = ${p.m}`, hovertemplate: "%{y:.3f}<extra>%{fullData.name}</extra>",
+      traces.push({ x: [p.eps], y: [p.value], mode: "markers", cliponaxis: false, name: `KSG, m = ${p.m}`, hovertemplate: "%{y:.3f}<extra>%{fullData.name}</extra>",
         marker: { size: 7, color: data.colours.m[b.parts.m_max][p.m], line: { color: "#000", width: 1 } },
         error_y: { type: "data", symmetric: false, array: [Math.max(away, 0)], arrayminus: [Math.max(-away, 0)], color: "#555", thickness: 1, width: 3 } });
     }

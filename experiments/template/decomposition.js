@@ -45,12 +45,12 @@ function slope(x, y) {
 // --- Decomposition, with the range that can be dragged ---------------------------------------------------
 
 const margin = { l: 58, r: 44, t: 16, b: 44 };
-const logs = (eps) => [Math.log10(eps.at(-1)), Math.log10(eps[0])];
+const logs = (eps) => widen([Math.log10(eps.at(-1)), Math.log10(eps[0])], 0.015);
 
 function decompositionLimits(b) {
   const p = b.parts, sum = p.E_core.map((v, i) => v + p.E_eps[i]);
   return { xaxis: logs(p.eps), yaxis: [Math.min(0, extent([p.E_mem])[0]), 1.05 * Math.max(extent([sum, p.E_raw])[1], 1e-6)],
-    yaxis3: [-0.05 * (p.m_max - 1), 1.1 * (p.m_max - 1)] };
+    yaxis2: [Math.min(-0.05, extent([p.kappa])[0] - 0.02), 1.1], yaxis3: [-0.05 * (p.m_max - 1), 1.1 * (p.m_max - 1)] };
 }
 
 // One key for all panels, in words that wrap; Plotly's own would take half of a narrow plot.
@@ -97,7 +97,7 @@ function drawDecomposition(box, b) {
   ];
   const l = layout(logAxis("scale ε", { anchor: "y" }), axis("excess entropy [nats]", { domain: [0, 0.62] }), {
     margin, hovermode: "x unified", shapes: stochastic(p),
-    yaxis2: axis("share", { domain: [0.68, 1], range: [-0.05, 1.1], tickvals: [0, 0.5, 1] }),
+    yaxis2: axis("share", { domain: [0.68, 1], tickvals: [0, 0.5, 1] }),
     yaxis3: axis("m", { domain: [0.68, 1], overlaying: "y2", side: "right", showgrid: false, tick0: 0, dtick: Math.ceil((p.m_max - 1) / 3) }),
   });
   place(l, "decomposition", decompositionLimits(b));
