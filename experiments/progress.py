@@ -21,6 +21,7 @@ from experiments.learn import Learn, learn_all
 from experiments.loop import find_robot
 from experiments.quantify import Quantify, quantify_behaviours
 from experiments.record import Record, record
+from quantify import plots
 
 QUANTITIES = ("D", "E_state", "E_mem", "E_core")
 
@@ -204,11 +205,11 @@ def draw(document: dict[str, Any], path: Path) -> None:
     )
     low, high = settings["common"]
     for ax, name, words, colour, style in (
-        (axes[0], "E_state", "state", "#D55E00", "o-"),
-        (axes[0], "E_mem", "memory", "#0072B2", "s-"),
+        (axes[0], "E_state", "state", plots.STATE, "o-"),
+        (axes[0], "E_mem", "memory", plots.MEMORY, "s-"),
         (axes[0], "E_core", "core = state + memory", "#000000", "^-"),
         (axes[0], "common", f"core on scales {low:g}-{high:g}", "#777777", "^:"),
-        (axes[1], "D", "dimension", "#009E73", "o-"),
+        (axes[1], "D", "dimension", plots.SECTIONS[1], "o-"),
     ):
         _draw_quantity(ax, rows, name, words, colour, style)
     axes[0].set(xlabel="learning time [min]", ylabel="complexity [nats]")
