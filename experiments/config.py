@@ -84,6 +84,8 @@ def _coerce(value: Any, hint: Any) -> Any:
     if origin is tuple:
         if not isinstance(value, list):
             raise TypeError("a list")
+        if Ellipsis not in args and len(value) != len(args):
+            raise TypeError(f"a list of {len(args)}")
         return tuple(_coerce(item, args[0]) for item in value)
     if origin is dict:
         if not isinstance(value, dict):

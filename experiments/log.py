@@ -95,7 +95,7 @@ class Rows:
     def _read(self, key: Any) -> NDArray[Any]:
         try:
             return self._dataset[key]  # type: ignore[no-any-return]
-        except OSError as error:
+        except Exception as error:  # a damaged file raises anything
             raise damaged(Path(self._dataset.file.filename), error) from error
 
 
@@ -218,12 +218,12 @@ def open_run(path: str | Path) -> Run:
                 run._files.append(open_hdf5(part))
                 run.behaviours[name] = _recording(run._files[-1], f"behaviours/{name}")
         return run
-    except (OSError, KeyError, RuntimeError, json.JSONDecodeError) as error:
-        file.close()
-        raise damaged(path, error) from error
-    except BaseException:
+    except FileError:
         file.close()
         raise
+    except Exception as error:  # a damaged file raises anything
+        file.close()
+        raise damaged(path, error) from error
 
 
 def open_hdf5(path: Path) -> h5py.File:

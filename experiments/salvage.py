@@ -1,4 +1,8 @@
-"""Save what can be saved from a damaged run file."""
+"""Save what can be saved from a damaged run file.
+
+Reading a damaged file raises anything from OSError to TypeError; whatever it is, that piece is lost and the
+next one is tried.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import shutil
 import struct
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -18,8 +22,6 @@ import tyro
 
 from experiments.errors import FileError
 from experiments.log import marks, write_frozen
-
-HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,14 @@ def salvage(config: Salvage) -> dict[str, int]:
             for name, group in _groups(source):
                 _copy_attributes(group, target.require_group(name))
             for name, dataset in _datasets(source):
-                rows = _readable_rows(dataset, size)
-                if rows or dataset.shape == ():
-                    _copy_rows(dataset, target, name, rows)
-                    saved[name] = rows
-            for name, state in marks(source, _steps(source)).items():
-                write_frozen(target.require_group(f"frozen/{name}"), state)
+                with suppress(Exception):
+                    rows = _readable_rows(dataset, size)
+                    if rows or dataset.shape == ():
+                        _copy_rows(dataset, target, name, rows)
+                        saved[name] = rows
+            with suppress(Exception):
+                for name, state in marks(source, _steps(source)).items():
+                    write_frozen(target.require_group(f"frozen/{name}"), state)
             for name in _recordings(target):
                 group = target[name]
                 kept = min((len(d) * int(d.attrs.get("every", 1)) for d in group.values()), default=0)
@@ -100,7 +104,7 @@ def _mended(path: Path) -> Iterator[h5py.File | None]:
             os.truncate(copy, end)
         try:
             file = h5py.File(copy, "r", locking=False)
-        except HDF5_ERRORS:
+        except Exception:
             yield None
             return
         with file:
@@ -119,13 +123,13 @@ def _recorded_end(path: Path) -> int | None:
 def _walk(group: h5py.Group, prefix: str = "") -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
     """All objects that can be reached; a branch that cannot be read is passed over."""
     try:
-        names = list(group)
-    except HDF5_ERRORS:
+        names = [name for name in group if isinstance(name, str)]  # bytes: not even the name is intact
+    except Exception:
         return
     for name in names:
         try:
             item = group[name]
-        except HDF5_ERRORS:
+        except Exception:
             continue
         yield prefix + name, item
         if isinstance(item, h5py.Group):
@@ -158,7 +162,7 @@ def _steps(file: h5py.File) -> int:
     """Committed steps of a work file; 0 for a finished file."""
     try:
         return int(file["commit"][0]) if "commit" in file else 0
-    except HDF5_ERRORS:
+    except Exception:
         return 0
 
 
@@ -179,7 +183,7 @@ def _readable_rows(dataset: h5py.Dataset, size: int) -> int:
                     break
                 dataset[good : good + step]
                 good = min(good + step, dataset.shape[0])
-    except HDF5_ERRORS:
+    except Exception:
         pass
     return good
 
@@ -213,10 +217,10 @@ def _copy_rows(source: h5py.Dataset, target: h5py.File, name: str, rows: int) ->
 def _copy_attributes(source: h5py.Group | h5py.Dataset, target: h5py.Group | h5py.Dataset) -> None:
     try:
         names = list(source.attrs)
-    except HDF5_ERRORS:
+    except Exception:
         return
     for name in names:
         try:
             target.attrs[name] = source.attrs[name]
-        except HDF5_ERRORS:
+        except Exception:
             continue

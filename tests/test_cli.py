@@ -18,6 +18,7 @@ from experiments.config import difference, parse_settings, read_toml
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, learn, resolve
 from experiments.log import open_run
+from experiments.quantify import Quantify
 from experiments.record import Record, record
 
 QUICK = ["--minutes", "0.1", "--freeze", "0.05", "0.1", "--checkpoint", "100", "--quiet"]
@@ -151,6 +152,14 @@ def test_mistakes_in_a_configuration_file(tmp_path: Path, text: str, message: st
         read_toml(tmp_path / "c.toml", Learn)
 
 
+def test_a_pair_in_a_configuration_file_is_a_pair(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text("eps_range = [0.1]")
+    with pytest.raises(ExperimentError, match="must be a list of 2"):
+        read_toml(tmp_path / "c.toml", Quantify)
+    (tmp_path / "c.toml").write_text("eps-range = [0.1, 1]")
+    assert read_toml(tmp_path / "c.toml", Quantify) == {"eps_range": (0.1, 1.0)}
+
+
 def test_the_resolved_configuration_is_in_the_file(learned: Path) -> None:
     with open_run(learned) as run:
         assert run.config["minutes"] == 0.1 and run.config["freeze"] == [0.05, 0.1]
@@ -217,7 +226,9 @@ def test_ctrl_c_ends_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
         str(path),
     ]
     command += ["--freeze", "60", "--checkpoint", "50"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # A shell's background jobs, the test run perhaps among them, ignore interrupts.
+    listen = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
     end = time.monotonic() + 60
     while time.monotonic() < end:
         if path.exists():

@@ -210,7 +210,14 @@ def test_ctrl_c_ends_recording_with_all_its_workers(whole, tmp_path: Path) -> No
     path.write_bytes(learned.read_bytes())
     command = [sys.executable, "-m", "experiments.cli", "record", str(path), "--jobs", "2"]
     command += [f"--{key}={value}" for key, value in RECORD.items() if key != "quiet"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell's background jobs, the test run perhaps among them, ignore interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     end = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < end and not list(tmp_path.glob("*.part")):
         time.sleep(0.01)

@@ -321,3 +321,34 @@ def test_flipped_bits_in_the_data_are_found(tmp_path: Path, run_file: Path) -> N
         run.behaviours["0.2min"].sensors[:]
     out = tmp_path / "saved.h5"
     assert salvage(Salvage(path, out))["behaviours/0.2min/sensors"] == log.CHUNK
+
+
+def test_no_damage_ends_in_anything_but_a_clear_error(tmp_path: Path, run_file: Path) -> None:
+    """Cut off or flipped anywhere: the file is read, or refused in words; salvage likewise."""
+    data, rng = run_file.read_bytes(), np.random.default_rng(3)
+    outcomes = set()
+    for k in range(24):
+        broken = bytearray(data)
+        if k % 2:
+            broken = broken[: rng.integers(len(data))]
+        else:
+            for place in rng.integers(len(data), size=[1, 20, 500][k % 3]):
+                broken[place] ^= 1 << int(rng.integers(8))
+        path, out = tmp_path / f"{k}.h5", tmp_path / f"{k}-saved.h5"
+        path.write_bytes(broken)
+        try:
+            with open_run(path) as run:
+                for recording in (run.learning, *run.behaviours.values()):
+                    for rows in recording.tracks.values():
+                        rows[:]
+            outcomes.add("read")
+        except FileError:
+            outcomes.add("refused")
+        try:
+            salvage(Salvage(path, out))
+            outcomes.add("saved")
+        except FileError:
+            outcomes.add("lost")
+        path.unlink()
+        out.unlink(missing_ok=True)
+    assert outcomes >= {"refused", "saved"}
