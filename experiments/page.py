@@ -136,9 +136,9 @@ def _plotly() -> str:
 
 
 def _title(found: Results) -> str:
-    names = {run.label.split(": ")[1] for run in found.learning}
-    if len(names) == 1:
-        return f"Behaviour of the {names.pop()}"
+    runs = {run.path for run in found.learning}
+    if len(runs) == 1 and all(b.run in runs for b in found.behaviours):
+        return f"Behaviour of the {found.learning[0].label.split(': ')[1]}"
     if len(found.behaviours) == 1:
         return f"Complexity of {found.behaviours[0].label}"
     return f"{len(found.behaviours)} behaviours compared"
@@ -180,7 +180,7 @@ def packed(values: ArrayLike, kind: str = "f4") -> dict[str, Any]:
 
 def _encode(b: Behaviour) -> dict[str, Any]:
     out: dict[str, Any] = {
-        **{name: getattr(b, name) for name in ("label", "problem", "channel", "figures", "minutes")},
+        **{name: getattr(b, name) for name in ("label", "problem", "channel", "figures", "minutes", "group")},
         **dict.fromkeys(("parts", "phase", "sensors", "body")),
         "run": b.run.name if b.run else None,
     }

@@ -178,7 +178,8 @@ def behaviour_figure(b: Behaviour) -> Figure:
 def progress_figure(behaviours: Sequence[Behaviour], common: tuple[float, float] | None = None) -> Figure:
     """Complexities and dimension against learning time; bars are sampling errors.
 
-    Several runs: a thin line each, and the median of all as a thick one.
+    Several runs of a robot under a rule: a thin line each, and their median as a thick one. Other robots or
+    rules: a row of axes each, on the same scale.
 
     Parameters
     ----------
@@ -190,31 +191,42 @@ def progress_figure(behaviours: Sequence[Behaviour], common: tuple[float, float]
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(7.2, 3.1), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(2, 1))
     shown = learned(behaviours)
-    for name, (shade, marker, size, words) in LOOKS.items():
-        ax = right if name == "D" else left
-        points = [(b, getattr(b.result, name).value, getattr(b.result, name).sampling) for b in shown]
-        _lines(ax, points, words, color=shade, marker=marker, ms=size)
-    if common is not None:
-        points = []
-        for b in shown:
-            parts = b.result.decomposition  # type: ignore[union-attr]
-            if ((parts.eps >= common[0]) & (parts.eps <= common[1])).any():
-                points.append((b, parts.over(*common).E_core, np.nan))
-        words = f"core on $\\epsilon$ from {common[0]:g} to {common[1]:g}"
-        _lines(left, points, words, color="0.5", marker="^", ms=5, ls=":")
-    left.set(xlabel="learning time [min]", ylabel="complexity [nats]")
-    right.set(xlabel="learning time [min]", ylabel="dimension $D$")
-    for ax in (left, right):
-        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
-        ax.set_xlim(left=0)
-        ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
-    left.legend(loc="best")
-    runs = sorted({b.run.stem for b in shown if b.run is not None})
-    figure.suptitle(", ".join(runs), fontsize=8, x=0.01, ha="left")
+    groups = list(dict.fromkeys(b.group for b in shown))
+    figure = Figure(figsize=(7.2, 3.1 * len(groups)), layout="constrained")
+    axes = figure.subplots(len(groups), 2, squeeze=False, sharex=True, sharey="col", width_ratios=(2, 1))
+    for (left, right), group in zip(axes, groups, strict=True):
+        mine = [b for b in shown if b.group == group]
+        for name, (shade, marker, size, words) in LOOKS.items():
+            ax = right if name == "D" else left
+            points = [(b, getattr(b.result, name).value, getattr(b.result, name).sampling) for b in mine]
+            _lines(ax, points, words, color=shade, marker=marker, ms=size)
+        if common is not None:
+            words = f"core on $\\epsilon$ from {common[0]:g} to {common[1]:g}"
+            _lines(left, _on_common(mine, common), words, color="0.5", marker="^", ms=5, ls=":")
+        left.set(xlabel="learning time [min]", ylabel="complexity [nats]")
+        right.set(xlabel="learning time [min]", ylabel="dimension $D$")
+        runs = sorted({b.run.stem for b in mine if b.run is not None})
+        left.set_title(f"{group}: {', '.join(runs)}")
+        for ax in (left, right):
+            ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+            ax.set_xlim(left=0)
+            ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
+            ax.tick_params(labelbottom=True, labelleft=True)
+        left.legend(loc="best")
     return figure
+
+
+def _on_common(
+    behaviours: Sequence[Behaviour], scales: tuple[float, float]
+) -> list[tuple[Behaviour, float, float]]:
+    """Core complexity on given scales, of the behaviours that have any of them."""
+    points = []
+    for b in behaviours:
+        parts = b.result.decomposition  # type: ignore[union-attr]
+        if ((parts.eps >= scales[0]) & (parts.eps <= scales[1])).any():
+            points.append((b, parts.over(*scales).E_core, np.nan))
+    return points
 
 
 def _lines(ax: Axes, points: list[tuple[Behaviour, float, float]], words: str, **look: Any) -> None:

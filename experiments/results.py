@@ -83,6 +83,8 @@ class Behaviour:
         Numbers over the whole recording, in words: mean height, airtime, speed.
     run, name : Path or None, and str
         Run file and name of the behaviour in it.
+    group : str
+        Robot and rule: runs that differ in their seed only belong together. Empty for other series.
     seed, minutes : int or None, float or None
     """
 
@@ -99,6 +101,7 @@ class Behaviour:
     figures: dict[str, str] = dataclasses.field(default_factory=dict)
     run: Path | None = None
     name: str = ""
+    group: str = ""
     seed: int | None = None
     minutes: float | None = None
 
@@ -266,8 +269,12 @@ def _read_run(path: Path) -> list[Behaviour | LearningRun]:
         return [learning, *(_behaviour(run, name, run.results.get(name)) for name in names)]
 
 
+def _group(run: log.Run) -> str:
+    return f"{run.robot} under {run.controller}"
+
+
 def _run_words(run: log.Run) -> str:
-    return f"{run.robot} under {run.controller}, seed {run.seed}"
+    return f"{_group(run)}, seed {run.seed}"
 
 
 def _measured(result: q.Quantification | None, settings: dict[str, Any]) -> str:
@@ -291,6 +298,7 @@ def _behaviour(run: log.Run, name: str, document: dict[str, Any] | None) -> Beha
         "label": f"{run.path.stem} {name}",
         "run": run.path,
         "name": name,
+        "group": _group(run),
         "seed": run.seed,
         "minutes": minutes,
     }

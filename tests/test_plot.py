@@ -70,6 +70,18 @@ def test_progress_over_seeds_has_the_median(found: Results) -> None:
     assert len(thin) >= 9  # three seeds, three quantities
 
 
+def test_rules_are_not_mixed(found: Results) -> None:
+    from dataclasses import replace
+
+    other = [replace(b, run=Path("other.h5"), group="hexapod under dep") for b in found.behaviours]
+    figure = progress_figure([*found.behaviours, *other])
+    assert [ax.get_title(loc="left") for ax in figure.axes] == [
+        "hexapod under ulr: small-1", "", "hexapod under dep: other", "",
+    ]  # fmt: skip
+    assert figure.axes[0].get_ylim() == figure.axes[2].get_ylim()
+    assert not [line for ax in figure.axes for line in ax.get_lines() if "median" in str(line.get_label())]
+
+
 def test_common_scales_are_drawn_as_well(found: Results) -> None:
     parts = [b.result.decomposition for b in found.behaviours if b.result is not None]
     lo, hi = max(p.eps[-1] for p in parts), min(p.eps[0] for p in parts)

@@ -1,10 +1,11 @@
 "use strict";
 // Learning: progress over time, controller matrices, spectrum of the loop, the body.
 
-function drawProgress(box, names) {
+// `members`: behaviours of one robot under one rule; runs that differ in their seed share a median.
+function drawProgress(box, names, members, ends) {
   const looks = { E_state: ["state", data.colours.state, "circle", 6], E_mem: ["memory", data.colours.memory, "square", 6],
     E_core: ["core = state + memory", "#000", "triangle-up", 12], D: ["dimension", data.colours.sections[1], "circle", 7] };
-  const runs = Map.groupBy(data.behaviours.filter((b) => b.parts && b.minutes !== null), (b) => b.run);
+  const runs = Map.groupBy(members, (b) => b.run);
   const several = runs.size > 1, traces = [];
   for (const name of names) {
     const [words, colour, symbol, size] = looks[name], at = new Map();
@@ -23,7 +24,7 @@ function drawProgress(box, names) {
         line: { color: colour, width: 3 }, marker: { symbol, size: size + 1, color: colour }, hovertemplate: `%{y:.3f}<extra>${words}, median</extra>` });
     }
   }
-  Plotly.newPlot(box, traces, layout(axis("learning time [min]", { rangemode: "tozero" }), axis(names[0] === "D" ? "dimension D" : "complexity [nats]", { rangemode: "tozero" }),
+  Plotly.newPlot(box, traces, layout(axis("learning time [min]", { range: ends.x }), axis(names[0] === "D" ? "dimension D" : "complexity [nats]", { range: ends.y }),
     { showlegend: true, legend: { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", font: { size: 11 } }, margin: { l: 58, r: 14, t: 46, b: 44 } }), config);
 }
 
@@ -61,17 +62,28 @@ function drawLearningBody(box, run) {
     { x: t, y: p.height, mode: "lines", line: { color: "#2b6cb0", width: 1.5 }, hovertemplate: "%{y:.3f} m<extra>mean height</extra>" },
     { x: t, y: p.airtime, mode: "lines", yaxis: "y2", line: { color: "#8a6d00", width: 1.2 }, hovertemplate: "%{y:.0%}<extra>airtime</extra>" },
     { x: t, y: p.displacement, mode: "lines", yaxis: "y3", line: { color: "#33475b", width: 1.5 }, hovertemplate: "%{y:.2f} m<extra>from the start</extra>" }];
-  const l = layout(axis("learning time [min]", { anchor: "y3" }), axis("height [m]", { domain: [0.7, 1], rangemode: "tozero" }), {
-    yaxis2: axis("airtime", { domain: [0.35, 0.65], tickformat: ".0%", rangemode: "tozero" }), yaxis3: axis("away [m]", { domain: [0, 0.3], rangemode: "tozero" }) });
+  const l = layout(axis("learning time [min]", { anchor: "y3" }), axis("height [m]", { domain: [0.7, 1], rangemode: "tozero", nticks: 4 }), {
+    yaxis2: axis("airtime", { domain: [0.35, 0.65], tickformat: ".0%", rangemode: "tozero", nticks: 4 }), yaxis3: axis("away [m]", { domain: [0, 0.3], rangemode: "tozero", nticks: 4 }) });
+  for (const name of ["yaxis", "yaxis2", "yaxis3"]) l[name].title.standoff = 14;
+  l.margin.l = 74;
   l.shapes = run.freezes.map((m) => ({ type: "line", x0: m, x1: m, yref: "paper", y0: 0, y1: 1, line: { color: "#777", width: 1, dash: "dot" } }));
   Plotly.newPlot(box, traces, l, config);
 }
 
 function drawProgressSection() {
-  if (!data.behaviours.some((b) => b.parts && b.minutes !== null)) return;
+  const learned = data.behaviours.filter((b) => b.parts && b.minutes !== null);
+  if (!learned.length) return;
   const panels = section(document.getElementById("learning"), "progress", "Learning progress", "Bars: sampling error. Each behaviour is averaged over its own range of scales, as in the table.");
-  plot(panel(panels, "Complexity"), "progress", "", "Complexities against learning time", (box) => drawProgress(box, ["E_core", "E_mem", "E_state"]));
-  plot(panel(panels, "Dimension"), "progress", "", "Dimension against learning time", (box) => drawProgress(box, ["D"]));
+  // The same axes for every robot and rule.
+  const ends = (names) => ({ x: [0, 1.05 * Math.max(...learned.map((b) => b.minutes))], y: widen(join([[0, 0], extent(learned.flatMap((b) => names.map((name) => {
+    const { value, sampling } = b.estimates[name];
+    return [value - (sampling ?? 0), value + (sampling ?? 0)];
+  })))]), 0.05) });
+  for (const [title, names] of [["Complexity", ["E_core", "E_mem", "E_state"]], ["Dimension", ["D"]]]) {
+    for (const [group, members] of Map.groupBy(learned, (b) => b.group)) {
+      plot(panel(panels, title, group), "progress", "", `${title} of the ${group} against learning time`, (box) => drawProgress(box, names, members, ends(names)));
+    }
+  }
 }
 
 function drawLearning() {
