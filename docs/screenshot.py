@@ -1,4 +1,4 @@
-"""Photograph a report: python docs/screenshot.py runs/demo/report.html docs/figures/report.png
+"""Photograph a report: python docs/screenshot.py report.html docs/figures/report.png
 
 Needs Chromium (`make browser`).
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-WIDTH, HEIGHT = 1400, 2120
+WIDTH, HEIGHT = 1400, 2600
 
 
 def main(page: Path, picture: Path) -> None:
@@ -24,8 +24,12 @@ def main(page: Path, picture: Path) -> None:
         )
         tab = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         tab.goto(page.resolve().as_uri())
-        tab.wait_for_timeout(3000)
-        shot = tab.screenshot()
+        tab.locator(".panel.main .handle").first.wait_for()
+        tab.wait_for_function("[...document.querySelectorAll('video')].every(film => film.readyState >= 2)")
+        tab.wait_for_timeout(1000)
+        plot = tab.locator(".panel.main .plot").first.bounding_box()
+        height = plot["y"] + plot["height"] + 2
+        shot = tab.screenshot(clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
         browser.close()
     whole = Image.open(io.BytesIO(shot)).convert("RGB")
     # A palette makes a small file; dithering keeps light colours what they are.

@@ -205,9 +205,10 @@ def draw(document: dict[str, Any], path: Path) -> None:
     )
     low, high = settings["common"]
     for ax, name, words, colour, style in (
-        (axes[0], "E_state", "state", plots.STATE, "o-"),
-        (axes[0], "E_mem", "memory", plots.MEMORY, "s-"),
+        # Core comes first and large: where state is 0, memory lies on top of it.
         (axes[0], "E_core", "core = state + memory", "#000000", "^-"),
+        (axes[0], "E_mem", "memory", plots.MEMORY, "s-"),
+        (axes[0], "E_state", "state", plots.STATE, "o-"),
         (axes[0], "common", f"core on scales {low:g}-{high:g}", "#777777", "^:"),
         (axes[1], "D", "dimension", plots.SECTIONS[1], "o-"),
     ):
@@ -236,7 +237,8 @@ def _draw_quantity(
     points = [point for point in points if point[2] is not None]
     seeds = sorted({seed for seed, *_ in points})
     several = len(seeds) > 1
-    look: dict[str, Any] = {"color": colour, "mfc": "white", "capsize": 3}
+    size = 10 if name == "E_core" else 5
+    look: dict[str, Any] = {"color": colour, "mfc": "white", "capsize": 3, "markersize": size}
     for seed in seeds:
         _, x, y, error = zip(*[point for point in points if point[0] == seed], strict=True)
         faint = {"alpha": 0.35, "linewidth": 0.8} if several else {"linewidth": 1.8, "label": words}
