@@ -13,16 +13,16 @@ LANES = 64  # pairs handled by one machine word
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
 
-    def popcount(word: Any) -> int:
+    def popcount(word: Any) -> Any:
         """Number of set bits."""
         return int(word).bit_count()
 
-    def lowest_bit(word: Any) -> int:
+    def lowest_bit(word: Any) -> Any:
         """Position of the lowest set bit; the word must not be 0."""
         w = int(word)
         return (w & -w).bit_length() - 1
 
-    def lanes_above(rows: Any, row: int, k: int) -> int:
+    def lanes_above(rows: Any, row: Any, k: Any) -> Any:
         """Word whose bit s tells whether rows[row, s] > k, for the 64 bytes of a row."""
         return sum(1 << s for s in range(LANES) if rows[row, s] > k)
 

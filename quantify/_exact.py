@@ -18,7 +18,7 @@ from quantify._bins import UNSETTLED
 from quantify._bits import LANES, lanes_above, lowest_bit, popcount
 from quantify.sums import Floats
 
-CHUNK = 512  # rows of 64 bytes that are worked on together, so that they stay close to the processor
+CHUNK = 1024  # rows of 64 bytes that are worked on together, so that they stay close to the processor
 
 
 def padded(x: Floats) -> Floats:
@@ -54,14 +54,14 @@ def _fill_rows(x, start, lag, bins, distance, rows, first, last):  # type: ignor
     for o in range(first, last):
         unsettled = lanes_above(rows, o, UNSETTLED - 1)
         while unsettled:
-            s = np.int64(lowest_bit(unsettled))
-            unsettled &= unsettled - np.uint64(1)
+            lane = np.int64(lowest_bit(unsettled))
+            unsettled = unsettled & (unsettled - np.uint64(1))
             gap = low
             for c in range(len(x)):
-                gap = max(gap, abs(x[c, start + o + lag + s] - x[c, start + o]))
+                gap = max(gap, abs(x[c, start + o + lag + lane] - x[c, start + o]))
             distance[0] = min(gap, high)
-            cell = np.uint64((bits[0] >> shift) - base)
-            rows[o, s] = top[cell] - np.uint8(bits[0] > step[cell])
+            cell = (bits[0] >> shift) - base
+            rows[o, lane] = top[cell] - np.uint8(bits[0] > step[cell])
 
 
 @njit(cache=True, nogil=True)

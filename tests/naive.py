@@ -387,7 +387,7 @@ def mutual_information(a, b):
 
 
 def correlation_counts(series, tau, m_max, eps, theiler):
-    """Pairs of delay vectors at most eps apart, (m_max, n_eps), and the number of all pairs: every pair, one by one."""
+    """Pairs of delay vectors at most eps apart, (m_max, n_eps), and the number of all pairs: one by one."""
     x = np.asarray(series, dtype=np.float64)
     x = x.reshape(len(x), -1)
     n = len(x) - (m_max - 1) * tau
