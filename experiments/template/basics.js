@@ -1,8 +1,7 @@
 "use strict";
 // What every plot of the page shares: data, panels, axes. Nothing is loaded from elsewhere.
 
-const data = JSON.parse(document.getElementById("data").textContent, (key, value) =>
-  value && value.base64 !== undefined ? unpack(value) : value);
+const data = lazily(JSON.parse(document.getElementById("data").textContent));
 const nats = "nats";
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 
@@ -18,6 +17,20 @@ function unpack({ base64, type, shape }) {
   const flat = type === "f8" ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer);
   if (shape.length === 1) return flat;
   return Array.from({ length: shape[0] }, (_, i) => flat.subarray(i * shape[1], (i + 1) * shape[1]));
+}
+
+// Arrays are unpacked when they are first looked at: a long page opens quickly.
+function lazily(node) {
+  for (const [key, value] of Object.entries(node)) {
+    if (value === null || typeof value !== "object") continue;
+    if (value.base64 === undefined) { lazily(value); continue; }
+    Object.defineProperty(node, key, { configurable: true, enumerable: true, get() {
+      const array = unpack(value);
+      Object.defineProperty(node, key, { value: array });
+      return array;
+    } });
+  }
+  return node;
 }
 
 // --- Small helpers --------------------------------------------------------------------------------------
@@ -47,6 +60,8 @@ const join = (ranges) => [Math.min(...ranges.map((r) => r[0])), Math.max(...rang
 // --- Panels: drawn when they come near the screen, so that long pages open quickly -----------------------
 
 const plots = [];
+// What is watched once the whole page is there: until then the table has the processor for itself.
+const whenLoaded = [];
 const config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
   toImageButtonOptions: { format: "svg" } };
 const watcher = new IntersectionObserver((entries) => {
@@ -66,6 +81,12 @@ const layout = (x, y, more = {}) => ({
   paper_bgcolor: "#fff", plot_bgcolor: "#fff", ...more,
 });
 
+// The library is stored as text and started with the first plot, so that the table is there at once.
+function startLibrary() {
+  if (window.Plotly) return;
+  document.head.append(make("script", {}, document.getElementById("plotly").textContent));
+}
+
 function plot(figure, kind, height, describe, draw, b = null) {
   const box = make("div", { class: `plot ${height}`, role: "img", "aria-label": describe });
   figure.append(box);
@@ -74,10 +95,11 @@ function plot(figure, kind, height, describe, draw, b = null) {
     watcher.unobserve(box);
     if (box.drawn) return;
     box.drawn = true;
+    startLibrary();
     draw(box);
   };
   plots.push(box);
-  watcher.observe(box);
+  whenLoaded.push(box);
   return box;
 }
 
@@ -108,22 +130,30 @@ const say = (figure, words) => figure.append(make("p", { class: "none" }, words)
 
 // --- The same axes for every behaviour, or each its own --------------------------------------------------
 
+// By kind of plot: limits of one behaviour, {xaxis: [low, high], ...} as Plotly wants them (logarithms on log
+// axes), or null where there is nothing to draw.
+const limits = {};
 const common = {};
 let together = true;
 
-// limits(b): {xaxis: [low, high], ...} as Plotly wants them (logarithms on log axes).
-function share(kind, limits) {
-  const all = data.behaviours.filter((b) => b.parts).map(limits).filter(Boolean);
-  if (!all.length) return;
-  common[kind] = Object.fromEntries(Object.keys(all[0]).map((name) => [name, join(all.map((each) => each[name]))]));
+function shared(kind) {
+  if (!(kind in common)) {
+    const all = data.behaviours.map(limits[kind]).filter(Boolean);
+    common[kind] = Object.fromEntries(Object.keys(all[0]).map((name) => [name, join(all.map((each) => each[name]))]));
+  }
+  return common[kind];
 }
 
-function fit(kind, own) {
-  const limits = together && common[kind] ? common[kind] : own;
-  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [`${name}.range`, [...value]]));
+function fit(kind, b) {
+  const found = together ? shared(kind) : limits[kind](b);
+  return Object.fromEntries(Object.entries(found).map(([name, value]) => [`${name}.range`, [...value]]));
 }
 
-function place(l, kind, own) {
-  for (const [name, value] of Object.entries(fit(kind, own))) l[name.split(".")[0]].range = value;
+function refit() {
+  for (const box of plots) if (box.drawn && limits[box.kind]) Plotly.relayout(box, fit(box.kind, box.behaviour));
+}
+
+function place(l, kind, b) {
+  for (const [name, value] of Object.entries(fit(kind, b))) l[name.split(".")[0]].range = value;
   return l;
 }

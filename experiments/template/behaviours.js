@@ -11,8 +11,9 @@ function curves(b, rows, first) {
   }));
 }
 
-function curveLimits(b, rows, floor = Infinity) {
-  const kept = b.parts.eps.length;
+function curveLimits(b, kind) {
+  if (!b.parts) return null;
+  const kept = b.parts.eps.length, rows = b.curves[kind], floor = kinds[kind].floor ?? Infinity;
   const [low, high] = widen(extent(rows.map((row) => row.subarray(0, kept))));
   return { xaxis: logs(b.parts.eps), yaxis: [Math.min(low, floor), high] };
 }
@@ -32,6 +33,8 @@ const kinds = {
   E: { title: "Excess entropy", y: "E<sub>m</sub> [nats]", first: 1, words: "What past and future share, seen with m steps. Dashes: straight pieces const − D ln ε of the largest m.", floor: 0 },
   PI: { title: "Predictive information", y: "PI<sub>m</sub> [nats]", first: 1, words: "What m steps of the past say about m steps of the future: lines from correlation sums, points by nearest neighbours at ε = η/2, if they were asked for; the bar ends at the value from half the data.", floor: 0 },
 };
+
+for (const kind of Object.keys(kinds)) limits[kind] = (b) => curveLimits(b, kind);
 
 function drawCurves(box, b, kind) {
   const k = kinds[kind], rows = b.curves[kind];
@@ -56,7 +59,7 @@ function drawCurves(box, b, kind) {
   }
   traces.push(colourKey(b));
   const l = layout(logAxis("scale ε"), axis(k.y), { margin: { l: 58, r: 56, t: 10, b: 44 } });
-  place(l, kind, curveLimits(b, rows, k.floor));
+  place(l, kind, b);
   Plotly.newPlot(box, traces, l, config);
 }
 
@@ -73,10 +76,10 @@ function drawPhase(box, b) {
   ];
   const l = layout(axis("x(t)"), axis(`x(t−τ), τ = ${p.tau}`), { showlegend: true, margin: { l: 58, r: 14, t: 30, b: 44 },
     legend: { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", font: { size: 11 }, itemsizing: "constant" } });
-  place(l, "phase", phaseLimits(b));
+  place(l, "phase", b);
   Plotly.newPlot(box, traces, l, config);
 }
-const phaseLimits = (b) => {
+limits.phase = (b) => {
   if (!b.phase) return null;
   const both = widen(extent([b.phase.now, b.phase.before]));
   return { xaxis: both, yaxis: [...both] };
@@ -101,10 +104,10 @@ function drawBody(box, b) {
     { yaxis2: axis("contacts", { domain: [0, 0.36], rangemode: "tozero" }), margin: { l: 58, r: 14, t: 10, b: 44 } });
   const traces = [{ x: p.t, y: p.height, mode: "lines", line: { color: "#33475b", width: 1.5 }, hovertemplate: "%{y:.3f} m<extra></extra>" },
     { x: p.t, y: p.contacts, mode: "lines", yaxis: "y2", line: { color: "#8a6d00", width: 1, shape: "hv" }, hovertemplate: "%{y} points<extra></extra>" }];
-  place(l, "body", bodyLimits(b));
+  place(l, "body", b);
   Plotly.newPlot(box, traces, l, config);
 }
-const bodyLimits = (b) => b.body && { xaxis: [b.body.t[0], b.body.t.at(-1)], yaxis: [0, widen(extent([b.body.height]))[1]], yaxis2: [0, 1.05 * Math.max(1, extent([b.body.contacts])[1])] };
+limits.body = (b) => b.body && { xaxis: [b.body.t[0], b.body.t.at(-1)], yaxis: [0, widen(extent([b.body.height]))[1]], yaxis2: [0, 1.05 * Math.max(1, extent([b.body.contacts])[1])] };
 
 function addFilm(figure, b) {
   const video = make("video", { controls: "", loop: "", muted: "", playsinline: "", preload: "metadata", poster: b.poster, "aria-label": `film of ${b.label}` });
@@ -113,7 +116,7 @@ function addFilm(figure, b) {
     watcher.unobserve(video);
     video.src = URL.createObjectURL(new Blob([decode(document.getElementById(b.film).textContent)], { type: "video/mp4" }));
   };
-  watcher.observe(video);
+  whenLoaded.push(video);
   figure.append(video);
 }
 
@@ -121,11 +124,6 @@ function drawBehaviours() {
   const root = make("div", { class: "flow" });
   document.getElementById("behaviours").append(root);
   const all = data.behaviours, measured = all.filter((b) => b.parts);
-  share("decomposition", decompositionLimits);
-  share("phase", phaseLimits);
-  share("body", bodyLimits);
-  for (const [kind, k] of Object.entries(kinds)) share(kind, (b) => curveLimits(b, b.curves[kind], k.floor));
-
   if (all.some((b) => b.run)) {
     const films = section(root, "films", "Films", all.some((b) => b.film) ? "Each begins ten seconds after the controller was frozen." : "");
     for (const b of all) {
@@ -171,14 +169,5 @@ function drawBehaviours() {
     if (!measured.length) break;
     const panels = section(root, kind, k.title, k.words);
     for (const b of measured) plot(panel(panels, b.label), kind, "", `${k.title} of ${b.label} over the scale`, (box) => drawCurves(box, b, kind), b);
-  }
-}
-
-function refit() {
-  const own = { decomposition: decompositionLimits, phase: phaseLimits, body: bodyLimits };
-  for (const box of plots) {
-    if (!box.drawn || !common[box.kind]) continue;
-    const b = box.behaviour;
-    Plotly.relayout(box, fit(box.kind, own[box.kind] ? own[box.kind](b) : curveLimits(b, b.curves[box.kind], kinds[box.kind].floor)));
   }
 }

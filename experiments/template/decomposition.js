@@ -47,11 +47,12 @@ function slope(x, y) {
 const margin = { l: 58, r: 44, t: 16, b: 44 };
 const logs = (eps) => widen([Math.log10(eps.at(-1)), Math.log10(eps[0])], 0.015);
 
-function decompositionLimits(b) {
+limits.decomposition = (b) => {
+  if (!b.parts) return null;
   const p = b.parts, sum = p.E_core.map((v, i) => v + p.E_eps[i]);
   return { xaxis: logs(p.eps), yaxis: [Math.min(0, extent([p.E_mem])[0]), 1.05 * Math.max(extent([sum, p.E_raw])[1], 1e-6)],
     yaxis2: [Math.min(-0.05, extent([p.kappa])[0] - 0.02), 1.1], yaxis3: [-0.05 * (p.m_max - 1), 1.1 * (p.m_max - 1)] };
-}
+};
 
 // One key for all panels, in words that wrap; Plotly's own would take half of a narrow plot.
 function decompositionKey() {
@@ -100,7 +101,7 @@ function drawDecomposition(box, b) {
     yaxis2: axis("share", { domain: [0.68, 1], tickvals: [0, 0.5, 1] }),
     yaxis3: axis("m", { domain: [0.68, 1], overlaying: "y2", side: "right", showgrid: false, tick0: 0, dtick: Math.ceil((p.m_max - 1) / 3) }),
   });
-  place(l, "decomposition", decompositionLimits(b));
+  place(l, "decomposition", b);
   Plotly.newPlot(box, traces, l, config);
   addHandles(box, b);
 }

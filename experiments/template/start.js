@@ -40,3 +40,4 @@ drawBehaviours();
 drawLearning();
 printable();
 document.getElementById("contents").append(make("a", { href: "#reading" }, "How to read this"));
+window.addEventListener("load", () => setTimeout(() => { for (const node of whenLoaded) watcher.observe(node); }));
