@@ -192,7 +192,9 @@ def progress_figure(behaviours: Sequence[Behaviour], common: tuple[float, float]
     from matplotlib.ticker import MaxNLocator
 
     shown = learned(behaviours)
-    groups = list(dict.fromkeys(b.group for b in shown))
+    groups = list(
+        dict.fromkeys(b.group for b in behaviours if b.result is not None and b.minutes is not None)
+    )
     figure = Figure(figsize=(7.2, 3.1 * len(groups)), layout="constrained")
     axes = figure.subplots(len(groups), 2, squeeze=False, sharex=True, sharey="col", width_ratios=(2, 1))
     for (left, right), group in zip(axes, groups, strict=True):
@@ -208,12 +210,13 @@ def progress_figure(behaviours: Sequence[Behaviour], common: tuple[float, float]
         right.set(xlabel="learning time [min]", ylabel="dimension $D$")
         runs = sorted({b.run.stem for b in mine if b.run is not None})
         left.set_title(f"{group}: {', '.join(runs)}")
-        for ax in (left, right):
-            ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
-            ax.set_xlim(left=0)
-            ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
-            ax.tick_params(labelbottom=True, labelleft=True)
         left.legend(loc="best")
+    # Only now: limits that are set before everything is drawn would not grow with it.
+    for ax in axes.flat:
+        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+        ax.set_xlim(left=0)
+        ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
+        ax.tick_params(labelbottom=True, labelleft=True)
     return figure
 
 

@@ -73,13 +73,24 @@ def test_progress_over_seeds_has_the_median(found: Results) -> None:
 def test_rules_are_not_mixed(found: Results) -> None:
     from dataclasses import replace
 
-    other = [replace(b, run=Path("other.h5"), group="hexapod under dep") for b in found.behaviours]
+    first, second = found.behaviours
+    # The second rule has learned for longer: its points lie beyond those of the first.
+    other = [
+        replace(first, run=Path("other.h5"), group="hexapod under dep", minutes=5.0),
+        replace(second, run=Path("other.h5"), group="hexapod under dep", minutes=0.05),
+    ]
     figure = progress_figure([*found.behaviours, *other])
     assert [ax.get_title(loc="left") for ax in figure.axes] == [
-        "hexapod under ulr: small-1", "", "hexapod under dep: other", "",
-    ]  # fmt: skip
+        *("hexapod under ulr: small-1", ""),
+        *("hexapod under dep: other", ""),
+    ]
     assert figure.axes[0].get_ylim() == figure.axes[2].get_ylim()
     assert not [line for ax in figure.axes for line in ax.get_lines() if "median" in str(line.get_label())]
+    for ax in figure.axes:
+        (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+        for line in ax.get_lines():
+            x, y = np.array(line.get_xdata(), dtype=float), np.array(line.get_ydata(), dtype=float)
+            assert ((left <= x) & (x <= right)).all() and ((low <= y) & (y <= high)).all()
 
 
 def test_common_scales_are_drawn_as_well(found: Results) -> None:
