@@ -239,8 +239,8 @@ def _count_all(
         part = slice(first, first + MAX_BINS)
         # Measured costs in ns per pair: a word pass per scale against a walk along each close pair.
         k = np.arange(len(eps[part]) + 1)
-        words = k * (0.02 + 0.0045 * m_max)
-        walks = np.append(C_1[part], 0.0) * (4 + 0.5 * m_max)
+        words = k * (0.015 + 0.0045 * m_max)
+        walks = np.append(C_1[part], 0.0) * (2.5 + 0.3 * m_max)
         n_large = int(np.argmin(words + walks))
         bins = make_bins(eps[part])
         tasks += [(lags, part, n_large, bins) for lags in _lag_ranges(n, theiler)]
