@@ -87,6 +87,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             raise RuntimeError("the simulator has no room for another world: close() some environments")
         self._disconnect = weakref.finalize(self, p.disconnect, self._client)
         self._state = "new"  # then "running", "ended: why" or "closed"
+        self._contacts: float | None = None  # as remembered by a snapshot, until the next step
 
     # What a robot states about itself.
 
@@ -114,6 +115,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._state = "running"
         self._noise.start(self.np_random)
         self._offset = np.zeros(2)
+        self._contacts = None
         self._read()
         return self._observe(), {}
 
@@ -132,6 +134,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             raise ValueError(f"action contains {worst}: all values must lie in [-1, 1]; clip them beforehand")
 
         info = self._advance(target)
+        self._contacts = None
         self._recentre()
         reason = self._blow_up()
         if reason:
@@ -171,7 +174,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         dict
             `base`: position, orientation (quaternion), velocity, spin; `joints`: position and speed of each;
             `offset`: how far the world was shifted; `noise` per sensor; `random`: state of the generator;
-            `observation`: the last one.
+            `observation`: the last one; `contacts`: points that touch the ground, which a rebuilt world
+            knows only after its first step.
         """
         if self._state != "running":
             self._explain_state()
@@ -183,6 +187,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             "noise": self._noise.value.copy(),
             "random": self._noise.words(),
             "observation": self._sensed.astype(np.float32),
+            "contacts": np.array([self._touching()]),
         }
 
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
@@ -190,7 +195,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._refuse_if_closed()
         shapes = {
             "base": (13,), "noise": (len(self.sensor_names),), "offset": (2,), "random": (WORDS,),
-            "observation": (len(self.sensor_names),),
+            "observation": (len(self.sensor_names),), "contacts": (1,),
         }  # fmt: skip
         for key, shape in shapes.items():
             if key not in snapshot or np.shape(snapshot[key]) != shape:
@@ -209,6 +214,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self.np_random = unpack_generator(snapshot["random"])
         self._noise.start(self.np_random, snapshot["noise"])
         self._sensed = np.array(snapshot["observation"], dtype=float)
+        self._contacts = float(snapshot["contacts"][0])
         self._state = "running"
         self._read()
         return self._sensed.astype(np.float32)
@@ -221,12 +227,11 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         dict
             `x`, `y`, `z` of the base [m]; `vx`, `vy`, `vz` [m/s]; `spin` about the base's own x-axis
             [rad/s]; `tilt` between the base's z-axis and the vertical [rad]; `contacts`, the number of
-            points that touched the ground in the last physics step (none right after a reset or restore).
+            points that touched the ground in the last physics step (none right after a reset).
         """
         if self._state in ("new", "closed"):
             self._explain_state()
         rotation = np.reshape(p.getMatrixFromQuaternion(self._orientation), (3, 3))
-        contacts = p.getContactPoints(self._robot, self._ground, physicsClientId=self._client)
         names = ("x", "y", "z", "vx", "vy", "vz")
         values = (
             self._position[0] + self._offset[0], self._position[1] + self._offset[1], self._position[2],
@@ -235,8 +240,15 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         return dict(zip(names, map(float, values), strict=True)) | {
             "spin": float(rotation[:, 0] @ self._spin),
             "tilt": float(np.arccos(np.clip(rotation[2, 2], -1, 1))),
-            "contacts": float(sum(contact[8] <= 0 for contact in contacts)),
+            "contacts": self._touching(),
         }
+
+    def _touching(self) -> float:
+        """Number of points that touched the ground in the last physics step."""
+        if self._contacts is not None:
+            return self._contacts
+        contacts = p.getContactPoints(self._robot, self._ground, physicsClientId=self._client)
+        return float(sum(contact[8] <= 0 for contact in contacts))
 
     def masses(self) -> dict[str, float]:
         """Mass of each link [kg], as the simulator has it."""

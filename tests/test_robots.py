@@ -167,6 +167,19 @@ def test_same_bits_in_every_process_and_across_snapshots(name: str, env: RobotEn
 
 
 @every_robot
+def test_a_restored_robot_still_touches_the_ground(name: str, env: RobotEnv) -> None:
+    env.reset(seed=3)
+    for _ in range(100):
+        env.step(np.zeros(env.action_space.shape, np.float32))
+    seen = env.measure()
+    assert seen["contacts"] > 0
+    env.restore(env.snapshot())
+    assert env.measure() == pytest.approx(seen, abs=1e-12)  # all but the contacts pass through the simulator
+    env.step(np.zeros(env.action_space.shape, np.float32))
+    assert env.measure()["contacts"] > 0
+
+
+@every_robot
 def test_taking_a_snapshot_or_a_picture_changes_nothing(name: str) -> None:
     entry = ROBOTS[name]
     plain, watched = entry.env(), entry.env(render_mode="rgb_array")
