@@ -36,7 +36,7 @@ def correlation_sums(
     eps: ArrayLike | None = None,
     theiler: int | None = None,
     exact: bool = False,
-    accuracy: float = 0.005,
+    accuracy: float = 0.004,
     min_pairs: float = 1e4,
     effort: float = 300.0,
     blocks: int | None = None,
