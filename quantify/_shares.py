@@ -177,7 +177,11 @@ def _plan(
         if plans and n_classes == least > 1:
             break  # the effort would cut the accuracy, and a wider range only more so
         cost = SORT_COST * n + (PAIR_COST * top + LOOK_COST * crowd) / n_classes
-        plans.append((cost / min(octaves, rest), k_hi, n_classes))
+        saved = min(octaves, rest)
+        if n_classes == 1:
+            # All pairs of all the rest; most of the work lies in its first octaves, so it saves only two.
+            k_hi, saved = min(len(eps), k_lo + MAX_BINS), min(rest, 2.0)
+        plans.append((cost / saved, k_hi, n_classes))
     _, k_hi, n_classes = min(plans)
     return k_hi, n_classes, crowd
 
