@@ -69,6 +69,11 @@ class Layout:
         """Number of admissible pairs."""
         return (self.n - self.theiler) * (self.n - self.theiler - 1) / 2
 
+    @property
+    def excluded(self) -> float:
+        """Number of pairs that the Theiler window leaves out."""
+        return self.n * (self.n - 1) / 2 - self.all_pairs
+
 
 def groups(m_max: int) -> list[tuple[int, int]]:
     """Groups of dimensions that share a search: 1, 2-4, 4-8, 8-16, ... up to m_max.
@@ -132,7 +137,8 @@ def count_shares(
                         break
                     n_classes = fewer
                 scales = slice(k_lo, k_hi)
-                _join(total, share, layout.all_pairs, C[m_lo - 1 :, scales], error[m_lo - 1 :, scales], first)
+                values = C[m_lo - 1 :, scales], error[m_lo - 1 :, scales]
+                _join(total, share, layout.all_pairs, layout.excluded, *values, first)
                 # The dimension that two groups share keeps the counts of the first one.
                 own = slice(m_lo - 1, m_hi if first else m_hi - 1)
                 size = own.stop - own.start
@@ -241,7 +247,9 @@ def _count_group(
     return np.cumsum(histogram[..., :0:-1], axis=-1)[..., ::-1], share
 
 
-def _join(total: Counts, share: float, all_pairs: float, C: Floats, error: Floats, first: bool) -> None:
+def _join(
+    total: Counts, share: float, all_pairs: float, excluded: float, C: Floats, error: Floats, first: bool
+) -> None:
     """Enter a group's counts into C and error (rows from the group's smallest dimension on, modified).
 
     The last row of `total` is the dimension s that the group shares with the one of larger dimensions entered
@@ -257,6 +265,8 @@ def _join(total: Counts, share: float, all_pairs: float, C: Floats, error: Float
     with np.errstate(divide="ignore", invalid="ignore"):
         own = np.minimum(total / (share * all_pairs), 1.0)
         variance = (1 - share) * np.maximum(1 - own, 1 / total) / total
+        # How many pairs a class loses to the Theiler window is known on average only.
+        variance += (1 - share) * excluded / (share * all_pairs**2)
         if not first:
             shared, before = C[last].copy(), error[last] ** 2
             both = (total[last] > 0) & (shared > 0)

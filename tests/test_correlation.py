@@ -162,7 +162,7 @@ def test_shares_keep_their_promise(shared_and_exact) -> None:
     many = exact.pairs >= 1e4
     deviation = np.abs(shares.C[many] / exact.C[many] - 1)
     assert shares.settings["mode"] == "random shares"
-    assert deviation.max() < 0.012  # 800 correlated cells at .5 % standard error
+    assert deviation.max() < 0.012  # 800 correlated cells at .4 % standard error
     uncertain = many & (shares.error > 0)
     z = (shares.C[uncertain] / exact.C[uncertain] - 1) / shares.error[uncertain]
     # About thirty independent cells: the root mean square of z scatters by 13 %.
