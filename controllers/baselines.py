@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -81,7 +82,7 @@ class Identity(Controller):
         self.C[...] = initial_C(self.n_motors, self.n_sensors, self.config.C_0, self.config.rotation)
 
 
-class OpenLoop(Controller):
+class OpenLoop(Controller, ABC):
     """A controller that plays a pattern whatever the sensors say; C and h stay zero.
 
     Acting moves the pattern on, unlike with all other controllers. There is nothing to learn and nothing to
@@ -98,9 +99,9 @@ class OpenLoop(Controller):
         self._acted += 1
         return self.play()
 
+    @abstractmethod
     def play(self) -> Array:
         """Give the next action and move on."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

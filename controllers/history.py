@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +21,7 @@ def push(history: Array, s: Array) -> None:
         history[0, j] = s[j]
 
 
-class HistoryController(Controller):
+class HistoryController(Controller, ABC):
     """A controller that keeps the last `span` sensor values; its rule moves once they are complete.
 
     Attributes
@@ -44,9 +45,9 @@ class HistoryController(Controller):
         self.history: Array = np.zeros((self.span(), self.n_sensors))
         self.filled = 0
 
+    @abstractmethod
     def span(self) -> int:
         """Give the number of sensor values that the rule looks at."""
-        raise NotImplementedError
 
     def remember(self, s: Array) -> bool:
         """Take in s; True once the history is complete."""

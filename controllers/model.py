@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -127,9 +128,9 @@ class ModelController(HistoryController):
         _learn_model(self.A, self.S, self.b, xi, self.a, s_before, *self._model_rates)
         self.a[...] = a
 
+    @abstractmethod
     def descend(self) -> None:
         """Move C and h in place; `history[k]` is s_{t-k} and `xis[k]` the model error xi_{t-k}."""
-        raise NotImplementedError
 
     def restart(self) -> None:
         """Forget past sensor values and errors, not what was learned."""
