@@ -55,7 +55,10 @@ class _Rate(TextColumn):
     def render(self, task: object) -> Text:
         speed = getattr(task, "speed", None)
         unit = getattr(task, "fields", {}).get("unit", "")
-        return Text("" if not speed or not unit else f"{speed:,.0f} {unit}/s", style="cyan")
+        if not speed or not unit:
+            return Text("")
+        slow = speed < 1
+        return Text(f"{60 * speed:.2g} {unit}/min" if slow else f"{speed:,.0f} {unit}/s", style="cyan")
 
 
 @contextmanager
@@ -77,7 +80,8 @@ def bars(quiet: bool = False) -> Iterator[Callable[[str], Report]]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=screen, transient=True) as progress:
+    # Half an hour: the rate of tasks that take minutes is a rate too.
+    with Progress(*columns, console=screen, transient=True, speed_estimate_period=1800) as progress:
 
         def bar(title: str) -> Report:
             title, _, unit = title.partition(" [")

@@ -31,12 +31,13 @@ def in_parallel(function: Callable[[Item], Result], items: Sequence[Item], jobs:
         return [function(item) for item in items]
     parent = os.getpid()
     results = joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="all")(
-        joblib.delayed(_in_worker)(function, item, parent) for item in items
+        joblib.delayed(run_in_worker)(function, item, parent) for item in items
     )
     return list(results)
 
 
-def _in_worker(function: Callable[[Item], Result], item: Item, parent: int) -> Result:
+def run_in_worker(function: Callable[[Item], Result], item: Item, parent: int) -> Result:
+    """function(item) in a worker process, which ends when `parent` does."""
     # Ctrl-C reaches the whole group of processes; the parent alone decides what becomes of the work.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not any(thread.name == "parent" for thread in threading.enumerate()):

@@ -1,0 +1,67 @@
+"""Small tasks for the tests of sweeps; in a module of its own, because workers import it."""
+
+import os
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.errors import ExperimentError, FileError
+from experiments.sweep import workspace
+from quantify import quantify
+from quantify.systems import Henon
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a task is to do, and where it notes that it was executed."""
+
+    seed: int
+    notes: Path
+    seconds: float = 0.0
+    fail: str = ""
+    samples: int = 0
+
+
+def task(config: Settings) -> dict[str, Any]:
+    """Note the execution, take a while, fail if asked to, and compute something real if samples are given."""
+    note(config, "begun")
+    time.sleep(config.seconds)
+    if config.fail == "experiment":
+        raise ExperimentError(f"seed {config.seed} cannot be")
+    if config.fail == "value":
+        raise ValueError(f"seed {config.seed} is odd")
+    if config.fail == "file":
+        raise FileError("the disk is full")
+    if config.fail == "death":
+        os._exit(1)
+    result: dict[str, Any] = {"seed": config.seed, "number": np.float64(config.seed) / 3, "none": np.nan}
+    if config.samples:
+        series = Henon().sample(config.samples, rng=config.seed)[:, 0]
+        found = quantify(series, tau=1, m_max=4, replicates=5, rng=config.seed)
+        result |= {"E_core": found.E_core.value, "D": found.D.value, "counts": found.sums.C.tolist()}
+    note(config, "done")
+    return result
+
+
+def heavy(config: Settings) -> dict[str, Any]:
+    """Leave a file in the workspace and be interrupted at the first attempt."""
+    with workspace() as folder:
+        left = sorted(path.name for path in folder.iterdir())
+        (folder / "data").write_text("heavy")
+        if config.fail == "once" and not left:
+            raise FileError("interrupted")
+        return {"found": left}
+
+
+def note(config: Settings, what: str) -> None:
+    """A file per execution."""
+    (config.notes / f"{config.seed}-{what}-{os.getpid()}-{uuid.uuid4().hex}").touch()
+
+
+def count(notes: Path, what: str) -> int:
+    """How many executions got so far."""
+    return len(list(notes.glob(f"*-{what}-*")))
