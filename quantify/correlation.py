@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import os
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from numba import get_num_threads
 from numpy.typing import ArrayLike
 
 from quantify._bins import MAX_BINS, make_bins
@@ -82,7 +82,8 @@ def correlation_sums(
     rng : Generator or int
         Chooses the random shares.
     workers : int, optional
-        Threads; the result does not depend on it. Default: all cores available.
+        Threads; the result does not depend on it. Default: `numba.get_num_threads()`, all cores unless told
+        otherwise.
     progress : callable, optional
         Called as progress(done, total).
 
@@ -120,7 +121,7 @@ def correlation_sums(
     block_length = -(-n // max(n_blocks, 1))
     n_blocks = -(-n // block_length) if n_blocks else 0
     rng = np.random.default_rng(rng)
-    workers = workers or len(os.sched_getaffinity(0))
+    workers = workers or get_num_threads()
 
     demand = Demand(accuracy, min_pairs, effort)
     all_pairs = (n - theiler) * (n - theiler - 1) // 2
