@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from math import pi
 from typing import ClassVar
 
+import numpy as np
+import pybullet as p
+
 from robots.base import RobotEnv
 from robots.body import Body, Motor
 from robots.camera import Camera
@@ -88,3 +91,33 @@ class Snake(RobotEnv):
                 ]
                 motors += [Motor(name, config.limit, config.power) for name in (sideways, upwards)]
         return Body(urdf=robot("snake", parts), motors=tuple(motors), start_height=radius)
+
+    def measure(self) -> dict[str, float]:
+        """What an onlooker sees, on demand: as for every robot, and how the snake as a whole moves.
+
+        Returns
+        -------
+        dict
+            As `RobotEnv.measure`, whose base is the head, and: `roll`, the mean over the segments of the
+            spin of each about its own long axis [rad/s]; `along` and `across`, the mean velocity of the segments in
+            the horizontal direction of the body (mean direction of its segments, towards the head) and to
+            the left of it [m/s], 0 when the body points nowhere; `top`, the height of the highest segment's centre [m].
+        """
+        seen = super().measure()
+        # The link behind each up/down joint is a segment; the base is the first.
+        states = p.getLinkStates(
+            self._robot, self._joints[1::2], computeLinkVelocity=1, computeForwardKinematics=1,
+            physicsClientId=self._client,
+        )  # fmt: skip
+        turns = [self._orientation, *(s[1] for s in states)]
+        axes = np.array([p.getMatrixFromQuaternion(turn)[0::3] for turn in turns])
+        spins = np.array([self._spin, *(s[7] for s in states)])
+        vx, vy, _ = np.mean([self._velocity, *(s[6] for s in states)], axis=0)
+        x, y, _ = axes.mean(axis=0)
+        length = np.hypot(x, y) or 1.0
+        return seen | {
+            "roll": float((axes * spins).sum(axis=1).mean()),
+            "along": float((vx * x + vy * y) / length),
+            "across": float((vy * x - vx * y) / length),
+            "top": float(max(self._position[2], *(s[0][2] for s in states))),
+        }

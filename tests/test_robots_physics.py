@@ -331,6 +331,27 @@ def test_snake_rolls_when_its_bend_goes_round() -> None:
     assert way == pytest.approx(6 * 2 * pi * 0.4 * 0.12, rel=0.15)
 
 
+def test_snake_is_measured_as_a_whole() -> None:
+    env = make("snake")
+    base = lifted(env, 1.0)
+    yaw = 0.7
+    base[3:7] = p.getQuaternionFromEuler([0, 0, yaw])
+    # A straight snake in the air, along the direction yaw: .3 m/s forwards, .2 to its left, 2 rad/s about itself.
+    base[7:10] = [0.3 * cos(yaw) - 0.2 * sin(yaw), 0.3 * sin(yaw) + 0.2 * cos(yaw), 0]
+    base[10:] = [2 * cos(yaw), 2 * sin(yaw), 0]
+    place(env, base=base)
+    seen = env.measure()
+    found = [seen[key] for key in ("along", "across", "roll", "spin", "top")]
+    assert found == pytest.approx([0.3, 0.2, 2, 2, 1.12], abs=1e-9)
+    # The joints turn the segments behind them: a bend moves no segment about its own axis.
+    joints = env.snapshot()["joints"]
+    joints[6, 1] = 1.0
+    base[10:] = 0
+    place(env, base=base, joints=joints)
+    assert env.measure()["roll"] == pytest.approx(0, abs=1e-9)
+    assert env.measure()["across"] < 0.2 - 0.1  # the rear swings to one side
+
+
 def test_snake_cannot_twist() -> None:
     env = Snake(SnakeConfig())
     assert len(env.motor_names) == 14
