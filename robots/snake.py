@@ -99,9 +99,9 @@ class Snake(RobotEnv):
         -------
         dict
             As `RobotEnv.measure`, whose base is the head, and: `roll`, the mean over the segments of the
-            spin of each about its own long axis [rad/s]; `along` and `across`, the mean velocity of the segments in
-            the horizontal direction of the body (mean direction of its segments, towards the head) and to
-            the left of it [m/s], 0 when the body points nowhere; `top`, the height of the highest segment's centre [m].
+            spin of each about its own long axis [rad/s]; `along` and `across`, the mean velocity of the
+            segments in the horizontal direction of the body (mean direction of its segments, towards the
+            head) and to the left of it [m/s]; `top`, the height of the highest segment's centre [m].
         """
         seen = super().measure()
         # The link behind each up/down joint is a segment; the base is the first.

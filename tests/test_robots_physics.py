@@ -336,7 +336,7 @@ def test_snake_is_measured_as_a_whole() -> None:
     base = lifted(env, 1.0)
     yaw = 0.7
     base[3:7] = p.getQuaternionFromEuler([0, 0, yaw])
-    # A straight snake in the air, along the direction yaw: .3 m/s forwards, .2 to its left, 2 rad/s about itself.
+    # A straight snake in the air, turned by yaw: .3 m/s forwards, .2 to its left, 2 rad/s about itself.
     base[7:10] = [0.3 * cos(yaw) - 0.2 * sin(yaw), 0.3 * sin(yaw) + 0.2 * cos(yaw), 0]
     base[10:] = [2 * cos(yaw), 2 * sin(yaw), 0]
     place(env, base=base)
