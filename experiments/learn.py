@@ -28,6 +28,7 @@ MEASURE_UNITS = {
     "spin": "rad/s",
     "tilt": "rad",
     "contacts": "1",
+    **dict.fromkeys(("cx", "cy", "cz"), "m"),
 }
 
 

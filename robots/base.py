@@ -227,7 +227,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         dict
             `x`, `y`, `z` of the base [m]; `vx`, `vy`, `vz` [m/s]; `spin` about the base's own x-axis
             [rad/s]; `tilt` between the base's z-axis and the vertical [rad]; `contacts`, the number of
-            points that touched the ground in the last physics step (none right after a reset).
+            points that touched the ground in the last physics step (none right after a reset); `cx`, `cy`,
+            `cz`, the centre of mass [m].
         """
         if self._state in ("new", "closed"):
             self._explain_state()
@@ -241,7 +242,31 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             "spin": float(rotation[:, 0] @ self._spin),
             "tilt": float(np.arccos(np.clip(rotation[2, 2], -1, 1))),
             "contacts": self._touching(),
+            **dict(zip(("cx", "cy", "cz"), self.centre_of_mass().tolist(), strict=True)),
         }
+
+    def push(self, impulse: ArrayLike, link: int = -1) -> None:
+        """Push a link at its centre of mass [N s]: the next physics step takes it as a force.
+
+        Parameters
+        ----------
+        impulse : (3,) array_like
+            In world coordinates.
+        link : int
+            Index among the links in `masses()` less one: -1 is the base.
+        """
+        if self._state != "running":
+            self._explain_state()
+        values = np.asarray(impulse, dtype=float)
+        if values.shape != (3,) or not np.isfinite(values).all():
+            raise ValueError(f"impulse is {impulse!r}: it must be three finite numbers in N s")
+        if link != -1 and link not in self._all_joints:
+            raise ValueError(f"link is {link!r}: it must be -1 (the base) to {len(self._all_joints) - 1}")
+        force = (values * self.config.substeps / self.config.control_step).tolist()
+        robot, client, at = self._robot, self._client, self._position
+        if link >= 0:
+            at = p.getLinkState(robot, link, computeForwardKinematics=1, physicsClientId=client)[0]
+        p.applyExternalForce(robot, link, force, at, p.WORLD_FRAME, physicsClientId=client)
 
     def _touching(self) -> float:
         """Number of points that touched the ground in the last physics step."""
@@ -311,6 +336,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             self._robot, self._all_joints, p.VELOCITY_CONTROL, forces=[0.0] * len(self._all_joints),
             physicsClientId=client,
         )  # fmt: skip
+        masses = [p.getDynamicsInfo(self._robot, i, physicsClientId=client)[0] for i in (-1, *joints)]
+        self._weights = np.array(masses) / sum(masses)
         self._ones = [1.0] * len(self._joints)
         self._gains = [cfg.servo_speed / 2 * cfg.control_step / cfg.substeps] * len(self._joints)
 
@@ -355,11 +382,10 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def _centre(self) -> Floats:
         """Centre of mass in the shifted world."""
-        weights = list(self.masses().values())
         links = p.getLinkStates(
             self._robot, self._all_joints, computeForwardKinematics=1, physicsClientId=self._client
         )
-        centre: Floats = np.average([self._position, *(s[0] for s in links)], axis=0, weights=weights)
+        centre: Floats = self._weights @ np.array([self._position, *(s[0] for s in links)])
         return centre
 
     def _recentre(self) -> None:

@@ -169,6 +169,29 @@ def test_free_fall_accelerates_with_g(name: str) -> None:
 
 
 @every_robot
+def test_a_push_gives_the_body_its_momentum(name: str) -> None:
+    env = make(name, gravity=0.0, **without_power(name))
+    place(env, base=lifted(env, 3.0))
+    impulse, mass, still = np.array([0.01, -0.02, 0.005]), sum(env.masses().values()), env.snapshot()
+    for link_pushed in (-1, len(env.masses()) - 2):
+        env.restore(still)
+        before = env.centre_of_mass()
+        env.push(impulse, link_pushed)
+        for _ in range(5):
+            env.step(np.zeros(env.action_space.shape))
+        # The push acts during the first of ten physics steps, and its speed counts from that step on. The
+        # rotation that a push off the centre excites costs the integrator some momentum: 2 %.
+        way = impulse / mass * 0.1
+        assert env.centre_of_mass() - before == pytest.approx(way, abs=0.02 * np.linalg.norm(way))
+    seen = env.measure()
+    assert [seen["cx"], seen["cy"], seen["cz"]] == pytest.approx(env.centre_of_mass().tolist())
+    with pytest.raises(ValueError, match="three finite numbers"):
+        env.push([0.0, np.nan, 0.0])
+    with pytest.raises(ValueError, match="link is 99"):
+        env.push(impulse, 99)
+
+
+@every_robot
 def test_motors_cannot_lift_a_falling_body(name: str) -> None:
     def strayed(substeps: int) -> float:
         """Distance of the centre of mass from free fall after .6 s of wild motion."""
