@@ -18,7 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 import quantify as q
 from experiments import log
 from experiments.errors import ExperimentError
-from experiments.results import Behaviour, LearningRun, Results, predictive_information
+from experiments.learned import LearningRun
+from experiments.measured import Behaviour
+from experiments.results import Results
 from quantify import plots
 from quantify.plain import to_plain
 
@@ -76,7 +78,7 @@ def _still(film: bytes) -> str:
         return "data:image/jpeg;base64," + base64.b64encode(picture.read_bytes()).decode()
 
 
-def page(found: Results, films: list[Film], title: str = "") -> str:
+def page(found: Results, films: list[Film], title: str = "", before: str = "") -> str:
     """The page as text.
 
     Parameters
@@ -86,6 +88,8 @@ def page(found: Results, films: list[Film], title: str = "") -> str:
         The film as bytes, or a sentence why there is none.
     title : str
         Heading; made from the behaviours if empty.
+    before : str
+        HTML that stands before the table.
     """
     encoded, scripts = [], []
     for i, (b, film) in enumerate(zip(found.behaviours, films, strict=True)):
@@ -108,7 +112,7 @@ def page(found: Results, films: list[Film], title: str = "") -> str:
         "title": html.escape(title or _title(found)),
         "about": html.escape(_about(found)),
         "class": "single" if len(found.behaviours) == 1 else "several",
-        "summary": _summary(found.behaviours),
+        "summary": before + _summary(found.behaviours),
         "kappa_max": " or ".join(f"{limit:g}" for limit in sorted(limits)) or "0.5",
         "made": _made(found),
         # "</script>" in a name would end the script element.
@@ -230,21 +234,22 @@ def _encode_result(b: Behaviour, result: q.Quantification) -> dict[str, Any]:
         ],
         "plateaus": _plateaus(parts),
         "scaling": [{"D": fit.D, "const": fit.const, "eps": fit.eps} for fit in result.scaling],
-        "predictive": _predictive(result),
+        "predictive": _predictive(result.predictive_information),
     }
 
 
-def _predictive(result: q.Quantification) -> list[dict[str, Any]]:
-    """The KSG estimates: one per m, at the scale eta / 2, and the value from half the data."""
-    found = predictive_information(result)
+def _predictive(found: q.PredictiveInformation | None) -> dict[str, Any] | None:
+    """The KSG estimates over the scale eta / 2, a row per m, and those from half the data."""
     if found is None:
-        return []
-    half = found.half.mean(axis=0)
-    return [
-        {"m": int(m), "eps": float(found.eta[0]) / 2, "value": float(value), "half": to_plain(half[0, i])}
-        for i, (m, value) in enumerate(zip(found.m, found.PI[0], strict=True))
-        if np.isfinite(value)
-    ]
+        return None
+    order = np.argsort(found.eta)
+    return {
+        "k": found.k,
+        "m": [int(m) for m in found.m],
+        "eps": packed(found.eta[order] / 2),
+        "value": packed(found.PI[order].T),
+        "half": packed(found.half.mean(axis=0)[order].T),
+    }
 
 
 def _plateaus(parts: q.Decomposition) -> list[list[Any]]:
@@ -264,7 +269,7 @@ def _phase(series: NDArray[np.floating], tau: int) -> dict[str, Any] | None:
     now, before, third = series[2 * tau :], series[tau:-tau], series[: -2 * tau]
     sections = []
     for coordinate in (now, before):
-        at = plots._extrema(np.asarray(coordinate, dtype=float), max(1, tau // 2))[:PHASE_POINTS]
+        at = plots.extrema(np.asarray(coordinate, dtype=float), max(1, tau // 2))[:PHASE_POINTS]
         sections.append([packed(now[at]), packed(before[at])])
     first = slice(PHASE_POINTS)
     return {

@@ -13,14 +13,9 @@ import tyro
 
 from experiments.console import say
 from experiments.errors import ExperimentError, FileError
-from experiments.results import (
-    Behaviour,
-    LearningRun,
-    Results,
-    learned,
-    predictive_information,
-    read_results,
-)
+from experiments.learned import LearningRun
+from experiments.measured import Behaviour
+from experiments.results import Results, learned, read_results
 from quantify import plots
 
 if TYPE_CHECKING:
@@ -168,7 +163,7 @@ def behaviour_figure(b: Behaviour) -> Figure:
         raise ExperimentError(f"{b.label} has no result: {b.problem}")
     tau = b.result.sums.tau or 1
     series = b.series if b.series is not None and len(b.series) > 3 * tau + 3 else None
-    figure = plots.quantification(b.result, series=series, predictive=predictive_information(b.result))
+    figure = plots.quantification(b.result, series=series)
     what = f"{b.label}\n{b.what}" + (f"; {b.channel}" if b.channel else "")
     figure.suptitle(what, fontsize=8, x=0.01, ha="left")
     return figure

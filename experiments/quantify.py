@@ -47,8 +47,8 @@ class Quantify:
     """Slope above which a term depends on eps; the effect of .05 to .1 is reported in any case."""
     replicates: int = 100
     """Resampled series for the sampling error; 0 for none."""
-    predictive: bool = False
-    """Also estimate the predictive information by nearest neighbours (slow for long series)."""
+    predictive: int = 10_000
+    """Points, at most, for the predictive information by nearest neighbours; 0 for none. More are slow."""
     exact: bool = False
     """Count all pairs, instead of a share where they are many."""
     json: bool = False
@@ -107,6 +107,7 @@ def compute(series: Series, config: Quantify, progress: Report | None = None) ->
         ("tau", config.tau, 1),
         ("m-max", m_max, 2),
         ("replicates", config.replicates, 0),
+        ("predictive", config.predictive, 0),
     ):
         if value is not None and value < least:
             raise ExperimentError(f"--{name} is {value}; it must be at least {least}")

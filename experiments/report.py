@@ -12,9 +12,10 @@ import tyro
 
 from experiments.console import say
 from experiments.errors import ExperimentError, FileError
+from experiments.measured import Behaviour
 from experiments.page import Film, page
 from experiments.parallel import in_parallel
-from experiments.results import Behaviour, read_results
+from experiments.results import read_results
 from experiments.video import Video, video
 
 FILMS = (".mp4",)
@@ -40,8 +41,8 @@ class Report:
     """Say nothing while working."""
 
 
-def report(config: Report) -> Path:
-    """Write the page; returns where it is.
+def report(config: Report, before: str = "") -> Path:
+    """Write the page, with HTML of your own before its table if wanted; returns where it is.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def report(config: Report) -> Path:
         raise ExperimentError("give at least one run file or result; `selforg progress hexapod` makes some")
     found = read_results(path for path in config.files if path.suffix.lower() not in FILMS)
     films = _film(config, found.behaviours, _given_films(config.files, found.behaviours))
-    text = page(found, films, config.title)
+    text = page(found, films, config.title, before)
     temporary = config.out.with_name(config.out.name + ".tmp")
     try:
         config.out.parent.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,29 @@ Coordinates = Literal["delay", "canonical"]
 
 
 @dataclass(frozen=True)
+class Quoted:
+    """The predictive information as papers quote it: one number, in nats.
+
+    Attributes
+    ----------
+    value : float
+        The largest PI over m at the smallest scale.
+    half : float
+        Mean of the same from both halves of the data; NaN if it is not known. The paper's error bar ends
+        there.
+    m : int
+        Where it is largest.
+    eta : float
+        Strength of the noise, the smallest of the scan.
+    """
+
+    value: float
+    half: float
+    m: int
+    eta: float
+
+
+@dataclass(frozen=True)
 class PredictiveInformation:
     """Predictive information over embedding lengths and noise strengths, in nats.
 
@@ -66,9 +89,16 @@ class PredictiveInformation:
         return np.asarray(np.abs(self.PI - self.half.mean(axis=0)))
 
     @property
-    def largest(self) -> float:
-        """The number to quote: the largest PI over m at the smallest eta."""
-        return float(self.PI[np.argmin(self.eta)].max())
+    def quoted(self) -> Quoted:
+        """The number to quote: the largest PI over m at the smallest eta that gave an estimate.
+
+        NaN if there is none. It depends on the amount of data, so never compare it across lengths.
+        """
+        found = np.flatnonzero(np.isfinite(self.PI).any(axis=1))
+        row = found[np.argmin(self.eta[found])] if len(found) else int(np.argmin(self.eta))
+        best = int(np.nanargmax(self.PI[row])) if len(found) else 0
+        half = float(self.half[:, row, best].mean())
+        return Quoted(float(self.PI[row, best]), half, int(self.m[best]), float(self.eta[row]))
 
 
 def predictive_information(
@@ -82,6 +112,7 @@ def predictive_information(
     theiler: int = 0,
     coordinates: Coordinates = "delay",
     half: bool = True,
+    points: int | None = None,
     rng: np.random.Generator | int = 0,
     progress: Callable[[float, float], None] | None = None,
 ) -> PredictiveInformation:
@@ -128,6 +159,9 @@ def predictive_information(
         correlated values.
     half : bool
         Also estimate from each half of the series, which doubles the time.
+    points : int, optional
+        Compare at most so many delay vectors, equally spaced over the whole series; half as many in each
+        half. Default: all of them. Fewer are faster and resolve less: PI at small eta comes out smaller.
     rng : numpy.random.Generator or int
         Draws the noise.
     progress : callable, optional
@@ -164,13 +198,17 @@ def predictive_information(
         raise ValueError(f"algorithm = {algorithm}; KSG has algorithms 1 and 2.")
     if coordinates not in ("delay", "canonical"):
         raise ValueError(f"coordinates = {coordinates!r}; choose 'delay' or 'canonical'.")
+    reach = (2 * int(ms.max()) - 1) * tau
+    stride = 1 if points is None else max(1, -(-(n - reach) // _single("points", points, 1)))
     used = n // 2 if half else n
-    points = used - (2 * int(ms.max()) - 1) * tau
-    if points < k + 2 * theiler + 1:
+    left, theiler_points = -(-max(used - reach, 0) // stride), theiler // stride
+    needed = k + 2 * theiler_points + 1
+    if left < needed:
         raise ValueError(
-            f"{used} samples{' in half of the series' if half else ''} leave {max(points, 0)} points for "
-            f"m = {ms.max()}, tau = {tau}; k = {k} and theiler = {theiler} need {k + 2 * theiler + 1}. "
-            f"Use a longer series, smaller m, tau, k or theiler{', or half=False' if half else ''}."
+            f"{used} samples{' in half of the series' if half else ''} leave {left} points for "
+            f"m = {ms.max()}, tau = {tau}; k = {k} and theiler = {theiler} need {needed}. "
+            "Use a longer series, more points, smaller m, tau, k or theiler"
+            f"{', or half=False' if half else ''}."
         )
 
     noise = np.random.default_rng(rng).uniform(0.0, 1.0, x.shape)
@@ -182,10 +220,12 @@ def predictive_information(
         noisy = x + strength * noise if strength > 0 else x
         for b, length in enumerate(ms):
             for p, part in enumerate(parts):
-                columns = _embed(noisy[:, part], 2 * int(length), tau)
+                columns = _embed(noisy[:, part], 2 * int(length), tau)[:, ::stride]
                 if coordinates == "canonical":
                     columns = _canonical(columns)
-                values[p, a, b], zero = _mutual_information(columns, len(columns) // 2, k, algorithm, theiler)
+                values[p, a, b], zero = _mutual_information(
+                    columns, len(columns) // 2, k, algorithm, theiler_points
+                )
                 ties = max(ties, zero)
                 done += 1
                 if progress is not None:
@@ -209,7 +249,7 @@ def predictive_information(
         coordinates=coordinates,
         n=n,
         d=d,
-        settings={"half": half},
+        settings={"half": half, "points": points, "stride": stride},
     )
 
 

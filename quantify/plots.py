@@ -34,6 +34,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 # grey.
 MEMORY, STATE, SCALE = "#2b6cb0", "#d1495b", "#efe3c2"
 STOCHASTIC = "#9a9a9a"
+# How far below the smallest reliable scale curves are shown: eps_min / BELOW.
+BELOW = 20
 SECTIONS = ("#e07b00", "#008f7a")
 STYLE: dict[Any, Any] = {
     "font.size": 8,
@@ -128,7 +130,7 @@ def phase(series: ArrayLike, *, tau: int, length: int = 20_000, ax: Axes | None 
     path.set_array(third[1:])
     ax.add_collection(path)
     for coordinate, shade, name in zip((now, before), SECTIONS, ("$x(t)$", r"$x(t-\tau)$"), strict=True):
-        at = _extrema(coordinate, max(1, tau // 2))
+        at = extrema(coordinate, max(1, tau // 2))
         label = f"extrema of {name}"
         ax.plot(now[at], before[at], ".", ms=2.2, mew=0, color=shade, label=label, rasterized=True)
     ax.autoscale_view()
@@ -146,7 +148,7 @@ def _blue_to_black() -> Any:
     return LinearSegmentedColormap.from_list("blue to black", ["#a9c9ea", "#2b6cb0", "#08111c"])
 
 
-def _extrema(x: Floats, reach: int) -> NDArray[np.int64]:
+def extrema(x: Floats, reach: int) -> NDArray[np.int64]:
     """Indices of the values that are the largest or smallest within `reach` samples to both sides."""
     windows = np.lib.stride_tricks.sliding_window_view(x, 2 * reach + 1)
     middle = x[reach:-reach]
@@ -155,13 +157,20 @@ def _extrema(x: Floats, reach: int) -> NDArray[np.int64]:
 
 
 def _curves(
-    ax: Axes, eps: Floats, rows: Floats, first: int, m_max: int, eps_min: float | None, below: bool = True
+    ax: Axes,
+    eps: Floats,
+    rows: Floats,
+    first: int,
+    m_max: int,
+    eps_min: float | None,
+    below: bool = True,
+    **look: Any,
 ) -> None:
     """One line per m; scales below eps_min are faint (or left out) and do not set the limits."""
     kept = np.ones(len(eps), dtype=bool) if eps_min is None else eps >= eps_min
     for m, row in enumerate(rows, start=first):
         shade = colour(m, m_max)
-        ax.plot(eps[kept], row[kept], color=shade, label=f"{m}")
+        ax.plot(eps[kept], row[kept], color=shade, label=f"{m}", **look)
         if below and not kept.all():
             # One point of overlap, so that the line goes on without a gap.
             rest = ~kept
@@ -173,6 +182,9 @@ def _curves(
         margin = 0.04 * (high - low) or 1.0
         ax.set_ylim(low - margin, high + margin)
     ax.set_xscale("log")
+    if below and eps_min is not None:
+        # Far below there is nothing but chance; it must not push the rest to the edge.
+        ax.set_xlim(left=max(eps.min(), eps_min / BELOW))
     ax.set_xlabel(r"$\epsilon$")
 
 
@@ -276,8 +288,10 @@ def predictive_information(
         m_max = len(e.H) if e is not None else int(found.m.max())  # type: ignore[union-attr]
     keys = []
     if e is not None:
-        _curves(ax, e.eps, e.PI, 1, m_max, eps_min)
-        keys += ax.plot([], [], "-", color="0.3", label="correlation sums")
+        # Behind the estimates by nearest neighbours, if there are any.
+        look: dict[str, Any] = {} if found is None else {"lw": 0.7, "alpha": 0.5}
+        _curves(ax, e.eps, e.PI, 1, m_max, eps_min, **look)
+        keys += ax.plot([], [], "-", color="0.3", label="correlation sums", **look)
     if found is not None:
         order = np.argsort(found.eta)
         order = order[found.eta[order] > 0]
@@ -302,6 +316,7 @@ def predictive_information(
         low, high = float(np.nanmin(found.PI)), float(np.nanmax(found.PI))
         if e is not None:
             low, high = min(low, ax.get_ylim()[0]), max(high, ax.get_ylim()[1])
+            ax.set_xlim(left=min(ax.get_xlim()[0], 0.8 * float(found.eta[order[0]]) / 2))
         ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
     ax.legend(handles=keys, loc="upper right")
     ax.set_xscale("log")
@@ -422,9 +437,7 @@ def _shade(ax: Axes, eps: Floats, where: NDArray[np.bool_]) -> None:
 
 
 @_styled
-def quantification(
-    q: Quantification, *, series: ArrayLike | None = None, predictive: PredictiveInformation | None = None
-) -> Figure:
+def quantification(q: Quantification, *, series: ArrayLike | None = None) -> Figure:
     """The whole set for one behaviour on one page.
 
     Parameters
@@ -432,8 +445,6 @@ def quantification(
     q : Quantification
     series : array, optional
         The series itself, for the phase plot.
-    predictive : PredictiveInformation, optional
-        A scan over eta, for the KSG values in the panel of the predictive information.
 
     Returns
     -------
@@ -452,10 +463,11 @@ def quantification(
     dimension(e, eps_min=eps_min, ax=axes["D"])
     conditional_entropies(e, eps_min=eps_min, ax=axes["h"])
     excess_entropy(e, q.scaling, eps_min=eps_min, ax=axes["E"])
-    predictive_information(e, predictive, eps_min=eps_min, ax=axes["PI"])
+    predictive_information(e, q.predictive_information, eps_min=eps_min, ax=axes["PI"])
     delta_h(e, parts, ax=axes["delta_h"])
     decomposition(parts, q.range, axes=(axes["quality"], axes["stack"]))
     if series is not None:
         phase(series, tau=q.sums.tau or 1, ax=axes["phase"])
     colour_key(figure, [axes[name] for name in ("D", "h", "E", "PI")], len(e.H))
+    figure.supxlabel("Faint: scales with too few pairs for the largest $m$.", x=0.01, ha="left", fontsize=7)
     return figure

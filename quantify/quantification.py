@@ -22,12 +22,18 @@ from quantify.sums import CorrelationSums
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from quantify.ksg import PredictiveInformation
+
 Progress = Callable[[float, float], None]
 
 # The interval of s_min over which the paper's own choices vary.
 S_MIN_INTERVAL = (0.05, 0.1)
 # Long enough to be nearly independent, many enough for a standard error.
 BLOCKS = 16
+# The scan of the predictive information. Few m are enough, since PI_m soon stops growing; and long embeddings
+# under strong noise are slow.
+PREDICTIVE_M = (1, 2, 3, 5, 8)
+PREDICTIVE_ETAS = 8
 
 
 @dataclass(frozen=True)
@@ -75,8 +81,11 @@ class Quantification:
         All straight pieces of the excess entropy E_M.
     settings : dict
         Everything that was chosen or derived: tau, m_max, theiler, s_min, how the range was chosen, ...
-    stationarity, predictive_information : dict or None
-        Plain values of the test and of the KSG estimate, if they were asked for.
+    stationarity : dict or None
+        Plain values of the test, if it was asked for.
+    predictive_information : PredictiveInformation or None
+        The KSG estimate over m and eta, if it was asked for; its `quoted` is the number at the smallest
+        scale.
     """
 
     E_state: Estimate
@@ -91,7 +100,7 @@ class Quantification:
     scaling: tuple[ScalingFit, ...]
     settings: dict[str, Any]
     stationarity: dict[str, Any] | None = None
-    predictive_information: dict[str, Any] | None = None
+    predictive_information: PredictiveInformation | None = None
     unit: str = "nats"
 
     def summary(self) -> str:
@@ -116,7 +125,9 @@ class Quantification:
                     for name in (*_SUM_ARRAYS, "tau", "theiler", "n", "d", "resolution", "settings")
                 },
                 "stationarity": self.stationarity,
-                "predictive_information": self.predictive_information,
+                "predictive_information": asdict(self.predictive_information)
+                if self.predictive_information
+                else None,
             }
         )
 
@@ -141,12 +152,15 @@ class Quantification:
             scaling=tuple(from_plain(fit, ScalingFit) for fit in values["scaling"]),
             settings=values["settings"],
             stationarity=values["stationarity"],
-            predictive_information=values["predictive_information"],
+            predictive_information=_predictive_from(values["predictive_information"]),
             unit=values["unit"],
         )
 
     def plot(self, series: ArrayLike | None = None) -> Figure:
-        """Draw entropies, terms, decomposition and quality over eps; given the series, its phase plot too."""
+        """Draw entropies, terms, predictive information, decomposition and quality over the scale.
+
+        Given the series, its phase plot too.
+        """
         from quantify import plots
 
         return plots.quantification(self, series=series)
@@ -171,7 +185,7 @@ def quantify(
     s_min: float = 0.07,
     replicates: int = 100,
     stationarity: bool = True,
-    predictive: bool = False,
+    predictive: int = 0,
     exact: bool = False,
     rng: np.random.Generator | int = 0,
     progress: Progress | None = None,
@@ -202,8 +216,9 @@ def quantify(
         Number of resampled series for the sampling error; 0 leaves it out. (The range and s_min are kept.)
     stationarity : bool
         Whether to test the series for stationarity.
-    predictive : bool
-        Whether to estimate the predictive information as well (slow for long series).
+    predictive : int
+        Estimate the predictive information by nearest neighbours as well, over m and the scale, from at most
+        so many delay vectors spread over the series; 0 leaves it out. 10000 take seconds.
     rng : numpy Generator or seed
     progress : callable, optional
         ``progress(done, total)``.
@@ -232,7 +247,7 @@ def quantify(
         exact=exact,
         blocks=BLOCKS if replicates else 0,
         rng=generator,
-        progress=_part(progress, 0.0, 0.9),
+        progress=_part(progress, 0.0, 0.5 if predictive else 0.9),
     )
     result = quantify_sums(
         sums,
@@ -241,12 +256,13 @@ def quantify(
         replicates=replicates,
         rng=generator,
         stationarity=asdict(test_stationarity(series)) if stationarity else None,
-        progress=_part(progress, 0.9, 1.0),
+        progress=_part(progress, *((0.5, 0.6) if predictive else (0.9, 1.0))),
         **decomposition,
     )
     result = replace(result, settings=result.settings | {"tau_from": tau_from})
     if predictive:
-        result = replace(result, predictive_information=_predictive(series, result, generator))
+        scan = _scan_predictive(series, result, predictive, generator, _part(progress, 0.6, 1.0))
+        result = replace(result, predictive_information=scan)
     if progress is not None:
         progress(1.0, 1.0)
     return result
@@ -259,25 +275,51 @@ def _part(progress: Progress | None, start: float, end: float) -> Progress | Non
     return lambda done, total: progress(start + (end - start) * done / total, 1.0)
 
 
-def _predictive(series: ArrayLike, result: Quantification, rng: np.random.Generator) -> dict[str, Any]:
-    """Predictive information at the smallest reliable scale, the largest over m (as the paper quotes it)."""
+def _scan_predictive(
+    series: ArrayLike,
+    result: Quantification,
+    points: int,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> PredictiveInformation | None:
+    """PI_m(eta) by KSG from well below the smallest reliable scale, where it saturates, up to the spread of
+    the series; None if the series is too short for any m.
+    """
     from quantify.ksg import predictive_information
 
-    sums, eta = result.sums, 2 * result.decomposition.settings["eps_min"]
-    m = range(1, max(sums.m_max // 2, 1) + 1)
-    found = predictive_information(
-        series, tau=sums.tau or 1, m=list(m), eta=eta, theiler=sums.theiler or 0, rng=rng
+    sums, k = result.sums, 20
+    x, tau = np.asarray(series, dtype=float), sums.tau or 1
+    # Ten times as many points as neighbours, in each half.
+    longest = (len(x) // 2 - 10 * k) // tau // 2
+    ms = [m for m in PREDICTIVE_M if m <= min(max(sums.m_max // 2, 1), longest)]
+    if not ms or points < 20 * k:
+        return None
+    # Noise as strong as the steps of a rounded series hides that values repeat.
+    low = max(result.decomposition.settings["eps_min"] / 4, sums.resolution)
+    high = max(2 * float(x.std(axis=0).max()), 4 * low)
+    etas = np.geomspace(low, high, PREDICTIVE_ETAS)
+    return predictive_information(
+        x,
+        tau=tau,
+        m=ms,
+        k=k,
+        eta=[float(eta) for eta in etas],
+        theiler=sums.theiler or 0,
+        points=points,
+        rng=rng,
+        progress=progress,
     )
-    best = int(np.nanargmax(found.PI[0]))
-    return {
-        "value": float(found.PI[0, best]),
-        "half": float(found.half[:, 0, best].mean()),
-        "m": m[best],
-        "eta": float(eta),
-        "k": found.k,
-        "PI": [float(value) for value in found.PI[0]],
-        "halves": [float(value) for value in found.half[:, 0].mean(axis=0)],
-    }
+
+
+def _predictive_from(values: dict[str, Any] | None) -> PredictiveInformation | None:
+    """A scan from its plain form."""
+    if values is None:
+        return None
+    from quantify.ksg import PredictiveInformation
+
+    kinds = {"PI": float, "half": float, "m": np.int64, "eta": float}
+    arrays = {name: np.array(values[name], dtype=kind) for name, kind in kinds.items()}  # None becomes NaN
+    return PredictiveInformation(**values | arrays)
 
 
 def quantify_sums(
@@ -288,7 +330,7 @@ def quantify_sums(
     replicates: int = 100,
     rng: np.random.Generator | int = 0,
     stationarity: dict[str, Any] | None = None,
-    predictive_information: dict[str, Any] | None = None,
+    predictive_information: PredictiveInformation | None = None,
     progress: Progress | None = None,
     **decomposition: Any,
 ) -> Quantification:
@@ -300,7 +342,7 @@ def quantify_sums(
         With block counts, if a sampling error is wanted.
     eps_range, s_min, replicates, rng, **decomposition
         As in `quantify`.
-    stationarity, predictive_information : dict, optional
+    stationarity, predictive_information : dict and PredictiveInformation, optional
         Results to carry along.
 
     Returns

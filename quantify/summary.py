@@ -35,9 +35,10 @@ def summary_text(q: Quantification) -> str:
     ]
     if q.predictive_information is not None:
         p = q.predictive_information
+        number, points = p.quoted, p.settings["points"]
         text.append(
-            f"Predictive information (KSG, k = {p['k']}): {p['value']:.2f} nats at m = {p['m']}, "
-            f"eta = {p['eta']:.3g}; {p['half']:.2f} from half the data."
+            f"Predictive information (KSG, k = {p.k}, at most {points:,} points): {number.value:.2f} nats at "
+            f"m = {number.m}, eta = {number.eta:.3g}; {number.half:.2f} from half the data."
         )
     text.append(
         "Not to be trusted without a second look:" if q.caveats else "Nothing speaks against these numbers."

@@ -1,6 +1,7 @@
 """Predictive information: equal to the definition, right where the answer is known, clear about bad input."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import naive
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quantify import ksg, neighbours
-from quantify.ksg import predictive_information
+from quantify.ksg import Quoted, predictive_information
 from quantify.systems import AR2, AutoRegressive, Lorenz, UniformNoise
 
 ORIGINAL = Path(__file__).parents[2] / "shared" / "data" / "original"
@@ -138,6 +139,31 @@ def test_halves_are_the_estimates_of_the_halves():
     np.testing.assert_allclose(found.error, np.abs(found.PI - (found.half[0] + found.half[1]) / 2))
 
 
+def test_thinned_points_equal_a_thinned_series():
+    """With a delay of five strides, every fifth delay vector is a delay vector of every fifth sample."""
+    x = AR2.sample(2000, 1)
+    thin = predictive_information(x, tau=10, m=[1, 2], k=4, theiler=25, points=394)
+    assert thin.settings["stride"] == 5
+    expected = predictive_information(x[::5], tau=2, m=[1, 2], k=4, theiler=5)
+    # m = 2 reaches over 30 samples, m = 1 over 10: both keep the last point that fits.
+    np.testing.assert_array_equal(thin.PI, expected.PI)
+    np.testing.assert_array_equal(thin.half, expected.half)
+    every = predictive_information(x, tau=10, m=2, k=4, points=10**6)
+    np.testing.assert_array_equal(every.PI, predictive_information(x, tau=10, m=2, k=4).PI)
+
+
+def test_the_number_to_quote_is_at_the_smallest_scale_that_has_one():
+    found = predictive_information(AR2.sample(500, 1), tau=1, m=[1, 2, 3], k=4, eta=[1.0, 0.1])
+    best = int(found.PI[1].argmax())
+    assert found.quoted == Quoted(
+        found.PI[1, best], pytest.approx(found.half[:, 1, best].mean()), found.m[best], 0.1
+    )
+    broken = replace(found, PI=np.stack([found.PI[0], np.full(3, np.nan)]))
+    assert broken.quoted.eta == 1.0 and broken.quoted.value == found.PI[0].max()
+    none = replace(found, PI=np.full((2, 3), np.nan))
+    assert np.isnan(none.quoted.value)
+
+
 def test_result_carries_its_settings():
     seen = []
     x = np.stack([AR2.sample(500, 1), AR2.sample(500, 2)], axis=1)
@@ -147,7 +173,7 @@ def test_result_carries_its_settings():
     assert (found.n, found.d, found.tau, found.k, found.theiler) == (500, 2, 2, 3, 2)
     assert (found.algorithm, found.coordinates, found.unit) == (2, "delay", "nats")
     assert found.m.tolist() == [2, 1] and found.eta.tolist() == [1.0, 0.1]
-    assert found.largest == found.PI[1].max()
+    assert found.quoted.value == found.PI[1].max()
     assert seen == [(i, 12) for i in range(1, 13)]
 
 
@@ -228,6 +254,8 @@ GOOD = np.random.default_rng(0).standard_normal(200)
         (GOOD, {"tau": 0}, "tau = 0"),
         (GOOD, {"theiler": -1}, "theiler = -1"),
         (GOOD, {"theiler": 60}, "theiler = 60"),
+        (GOOD, {"points": 0}, "points = 0"),
+        (GOOD, {"points": 5}, "more points"),
         (GOOD, {"eta": -0.1}, "eta = -0.1"),
         (GOOD, {"eta": [0.1, np.nan]}, "eta = "),
         (GOOD, {"algorithm": 3}, "algorithm = 3"),

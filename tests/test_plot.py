@@ -12,8 +12,9 @@ from small_run import make_small_run
 from controllers import Frozen
 from experiments.cli import main
 from experiments.log import open_run
-from experiments.plot import draw, learning_figure, progress_figure, traces_figure
-from experiments.results import Behaviour, Results, read_results
+from experiments.measured import Behaviour
+from experiments.plot import behaviour_figure, draw, learning_figure, progress_figure, traces_figure
+from experiments.results import Results, read_results
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +158,21 @@ def test_all_figures_of_a_run(found: Results) -> None:
     assert list(draw(found)) == names
     assert list(draw(found, ["traces"])) == names[2:3]
     assert draw(Results([Behaviour("x", "y", "not there")], [])) == {}
+
+
+def test_predictive_information_comes_from_the_file_alone(found: Results) -> None:
+    for b in found.behaviours:
+        assert b.result is not None
+        scan = b.result.predictive_information
+        assert scan is not None and len(scan.eta) == 8 and scan.m.tolist() == [1, 2]
+        (ax,) = (a for a in behaviour_figure(b).axes if a.get_title(loc="left") == "Predictive information")
+        for column, bars in enumerate(ax.containers):
+            np.testing.assert_array_equal(bars.lines[0].get_xdata(), scan.eta / 2)
+            np.testing.assert_array_equal(bars.lines[0].get_ydata(), scan.PI[:, column])
+            ends = np.array([segment[:, 1] for segment in bars.lines[2][0].get_segments()])
+            half = scan.half.mean(axis=0)[:, column]
+            np.testing.assert_allclose(np.sort(ends), np.sort(np.stack([scan.PI[:, column], half], axis=1)))
+        assert len(ax.containers) == 2
 
 
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -206,6 +207,14 @@ def test_predictive_information_over_half_eta_with_bars_to_the_halves(q, scan):
     assert low < scan.PI.min() and high > scan.PI.max()
 
 
+def test_points_below_the_smallest_reliable_scale_are_seen(q, scan):
+    smallest = scan.eta[scan.eta > 0].min() / 2
+    ax = plots.predictive_information(q.entropies, scan, eps_min=100 * smallest)
+    assert ax.get_xlim()[0] < smallest
+    bare = plots.predictive_information(q.entropies, eps_min=1.0)
+    assert bare.get_xlim()[0] == max(q.entropies.eps.min(), 1.0 / plots.BELOW)
+
+
 def test_predictive_information_alone(scan):
     ax = plots.predictive_information(found=scan)
     assert ax.get_xlabel() == r"$\eta/2$" and len(ax.containers) == 2
@@ -246,7 +255,7 @@ def test_phase_plot_needs_a_possible_delay(series, tau):
 
 
 def test_all_on_one_page(q, series, scan, tmp_path):
-    page = plots.quantification(q, series=series, predictive=scan)
+    page = plots.quantification(replace(q, predictive_information=scan), series=series)
     assert isinstance(page, Figure)
     titles = {ax.get_title(loc="left") for ax in page.axes} - {""}
     assert titles == {
@@ -258,6 +267,8 @@ def test_all_on_one_page(q, series, scan, tmp_path):
         "What the $m$-th step of the past adds",
         "Decomposition of the excess entropy",
     }
+    (panel,) = (ax for ax in page.axes if ax.get_title(loc="left") == "Predictive information")
+    assert [bars.get_label() for bars in panel.containers] == ["KSG 1", "KSG 2"]
     for suffix in ("png", "pdf"):
         page.savefig(tmp_path / f"page.{suffix}")
         assert (tmp_path / f"page.{suffix}").stat().st_size > 50_000

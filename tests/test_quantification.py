@@ -14,6 +14,7 @@ from test_decomposition import ideal_sums
 
 from quantify import Quantification, correlation_sums, quantify, quantify_sums
 from quantify.caveats import RULES, Evidence, find_caveats
+from quantify.ksg import predictive_information
 from quantify.systems import AutoRegressive, Henon, Lorenz, QuasiPeriodic, UniformNoise
 
 N = 20_000
@@ -317,12 +318,50 @@ def test_plot(lorenz, tmp_path):
     assert (tmp_path / "lorenz.png").stat().st_size > 10_000
 
 
-def test_predictive_information_comes_along():
-    """Finite at a scale, and half the data give nearly as much."""
-    q = quantify(Henon().sample(5000, 1)[:, 0], tau=1, m_max=4, predictive=True, replicates=0)
+@pytest.fixture(scope="module")
+def henon():
+    return Henon().sample(5000, 1)[:, 0]
+
+
+def test_predictive_information_is_scanned_over_the_scales(henon):
+    q = quantify(henon, tau=1, m_max=4, predictive=2000, replicates=0)
     p = q.predictive_information
-    assert p["eta"] == pytest.approx(2 * q.decomposition.settings["eps_min"]) and p["value"] == max(p["PI"])
+    assert p.m.tolist() == [1, 2] and len(p.eta) == 8
+    assert p.eta[0] == pytest.approx(q.decomposition.settings["eps_min"] / 4)
+    assert p.eta[-1] == pytest.approx(2 * henon.std())
+    # More noise, less information: the map is one-to-one, so that even the smallest step of eta can be seen.
+    assert (np.diff(p.PI, axis=0) < 0).all()
+    # The same numbers from the estimator itself, with the settings that the result states.
+    again = predictive_information(
+        henon, tau=1, m=[1, 2], k=p.k, eta=p.eta[:1], theiler=p.theiler, points=2000, half=False, rng=3
+    )
+    assert again.settings["stride"] == p.settings["stride"] == 3
+    # Another noise, far below what 1,666 points resolve.
+    np.testing.assert_allclose(p.PI[0], again.PI[0], atol=0.05)
+    assert p.quoted.value == p.PI[0].max() and p.quoted.eta == p.eta[0]
     # The bias of KSG with half as many neighbours: ln 2 at most in what is not yet resolved.
-    assert 2 < p["half"] <= p["value"] + 0.1 and p["value"] - p["half"] < np.log(2)
-    assert "Predictive information" in q.summary()
-    assert Quantification.from_dict(q.to_dict()).summary() == q.summary()
+    assert p.quoted.value - np.log(2) < p.quoted.half < p.quoted.value + 0.1
+    assert f"{p.quoted.value:.2f} nats at m = {p.quoted.m}" in q.summary()
+
+
+def test_a_scan_survives_the_file(henon):
+    q = quantify(henon[:1500], tau=1, m_max=4, predictive=1000, replicates=0)
+    back = Quantification.from_dict(json.loads(json.dumps(q.to_dict())))
+    one, other = q.predictive_information, back.predictive_information
+    for name in ("PI", "half", "m", "eta"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.quoted == other.quoted and back.summary() == q.summary()
+    page = back.plot()
+    (panel,) = (ax for ax in page.axes if ax.get_title(loc="left") == "Predictive information")
+    np.testing.assert_array_equal(panel.containers[1].lines[0].get_ydata(), one.PI[:, 1])
+
+
+def test_a_series_too_short_for_neighbours_has_no_scan(henon):
+    assert quantify(henon[:300], tau=1, m_max=3, predictive=1000, replicates=0).predictive_information is None
+
+
+def test_rounded_values_do_not_spoil_the_scan(henon):
+    """Repeated values have no density; noise of the size of the steps gives them one."""
+    q = quantify(np.round(henon, 1), tau=1, m_max=4, predictive=2000, replicates=0)
+    assert np.isfinite(q.predictive_information.PI).all()
+    assert q.predictive_information.eta[0] >= 0.1

@@ -18,10 +18,11 @@ from small_run import make_small_run
 import quantify as q
 from experiments.cli import main
 from experiments.log import open_run
+from experiments.measured import Behaviour
 from experiments.page import packed, page
 from experiments.quantify import Quantify, quantify
 from experiments.report import Report, report
-from experiments.results import Behaviour, Results, read_results
+from experiments.results import Results, read_results
 from quantify.systems import Henon
 
 FLAGS = (
@@ -436,6 +437,18 @@ def test_the_curves_are_those_of_python(opened: Opened, result: q.Quantification
             # Pictures are embedded in single precision.
             np.testing.assert_allclose(x, result.entropies.eps[:kept], rtol=1e-6)
             np.testing.assert_allclose(np.array(y, dtype=float), row[:kept], rtol=1e-6, atol=1e-6)
+    p = result.predictive_information
+    assert p is not None and (np.diff(p.eta) > 0).all()
+    traces = opened.tab.evaluate(
+        "plots.find(b => b.kind === 'PI').data.filter(t => t.error_y)"
+        ".map(t => [t.name, [...t.x], [...t.y], [...t.error_y.array], [...t.error_y.arrayminus]])"
+    )
+    assert [name for name, *_ in traces] == [f"KSG, m = {m}" for m in p.m]
+    for i, (_, x, y, up, down) in enumerate(traces):
+        np.testing.assert_allclose(x, p.eta / 2, rtol=1e-6)
+        np.testing.assert_allclose(y, p.PI[:, i], rtol=1e-6)
+        # The bar ends at the value from half the data, on whichever side that lies.
+        np.testing.assert_allclose(np.array(y) + up - down, p.half.mean(axis=0)[:, i], rtol=1e-5, atol=1e-6)
     for name, values in (("memory", "E_mem"), ("state", "E_state"), ("ε-dependent", "E_eps")):
         shown = opened.tab.evaluate(
             "name => [...plots.find(b => b.kind === 'decomposition').data.find(t => t.name === name).y]", name

@@ -14,8 +14,11 @@ function curves(b, rows, first) {
 function curveLimits(b, kind) {
   if (!b.parts) return null;
   const kept = b.parts.eps.length, rows = b.curves[kind], floor = kinds[kind].floor ?? Infinity;
-  const [low, high] = widen(extent(rows.map((row) => row.subarray(0, kept))));
-  return { xaxis: logs(b.parts.eps), yaxis: [Math.min(low, floor), high] };
+  const points = kind === "PI" && b.predictive ? b.predictive : { eps: [], value: [] };
+  const [low, high] = widen(extent([...rows.map((row) => row.subarray(0, kept)), ...points.value]));
+  // The points by nearest neighbours reach to smaller scales than the lines; the first must not touch the axis.
+  const x = join([logs(b.parts.eps), ...(points.eps.length ? [widen(logs(points.eps))] : [])]);
+  return { xaxis: x, yaxis: [Math.min(low, floor), high] };
 }
 
 // A key to the colours of m: an invisible trace with a colour bar.
@@ -31,7 +34,7 @@ const kinds = {
   h: { title: "Conditional entropies", y: "h<sub>m</sub> [nats]", first: 0, words: "What is left to say about the next value when m values are known. Parallel falling lines: dimension; levelling off: noise." },
   D: { title: "Dimension", y: "D<sub>m</sub>", first: 1, words: "Local slope of the block entropies. Where the lines for large m meet and are flat, they give the dimension.", floor: 0 },
   E: { title: "Excess entropy", y: "E<sub>m</sub> [nats]", first: 1, words: "What past and future share, seen with m steps. Dashes: straight pieces const − D ln ε of the largest m.", floor: 0 },
-  PI: { title: "Predictive information", y: "PI<sub>m</sub> [nats]", first: 1, words: "What m steps of the past say about m steps of the future: lines from correlation sums, points by nearest neighbours at ε = η/2, if they were asked for; the bar ends at the value from half the data.", floor: 0 },
+  PI: { title: "Predictive information", y: "PI<sub>m</sub> [nats]", first: 1, words: "What m steps of the past say about m steps of the future: points by nearest neighbours (KSG) from the series plus noise of strength η, at ε = η/2, where the bar ends at the value from half the data; faint lines from correlation sums.", floor: 0 },
 };
 
 for (const kind of Object.keys(kinds)) limits[kind] = (b) => curveLimits(b, kind);
@@ -50,11 +53,14 @@ function drawCurves(box, b, kind) {
       name: `${fixed(f.const, 2)} − ${fixed(f.D, 2)} ln ε`, line: { color: "#000", dash: "dash", width: 2 }, hovertemplate: "%{fullData.name}<extra></extra>" });
   }
   if (kind === "PI") {
-    for (const p of b.predictive) {
-      const away = p.half === null ? 0 : p.half - p.value;
-      traces.push({ x: [p.eps], y: [p.value], mode: "markers", cliponaxis: false, name: `KSG, m = ${p.m}`, hovertemplate: "%{y:.3f}<extra>%{fullData.name}</extra>",
-        marker: { size: 7, color: data.colours.m[b.parts.m_max][p.m], line: { color: "#000", width: 1 } },
-        error_y: { type: "data", symmetric: false, array: [Math.max(away, 0)], arrayminus: [Math.max(-away, 0)], color: "#555", thickness: 1, width: 3 } });
+    const p = b.predictive;
+    // The estimates by nearest neighbours carry the panel; those from correlation sums stand behind them.
+    if (p) for (const trace of traces) Object.assign(trace, { opacity: 0.4 });
+    for (const [i, m] of (p?.m ?? []).entries()) {
+      const away = p.value[i].map((value, j) => (Number.isFinite(p.half[i][j]) ? p.half[i][j] - value : 0));
+      traces.push({ x: p.eps, y: p.value[i], mode: "lines+markers", cliponaxis: false, name: `KSG, m = ${m}`, hovertemplate: "%{y:.3f}<extra>%{fullData.name}, η/2 = %{x:.3g}</extra>",
+        line: { color: data.colours.m[b.parts.m_max][m], width: 1.3 }, marker: { size: 6, color: data.colours.m[b.parts.m_max][m], line: { color: "#000", width: 0.7 } },
+        error_y: { type: "data", symmetric: false, array: away.map((d) => Math.max(d, 0)), arrayminus: away.map((d) => Math.max(-d, 0)), color: "#555", thickness: 1, width: 3 } });
     }
   }
   traces.push(colourKey(b));
