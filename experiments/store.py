@@ -67,12 +67,15 @@ def read_entry(store: Path, key: str) -> dict[str, Any] | None:
 
 def write_entry(store: Path, key: str, entry: dict[str, Any]) -> None:
     """Store a finished task; whoever looks sees nothing or all of it."""
-    path = entry_path(store, key)
-    text = json.dumps(entry, indent=1, allow_nan=False) + "\n"
+    write_text(entry_path(store, key), json.dumps(entry, indent=1, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file in one move, and make sure that it is on the disk."""
     # Two machines may finish the same task at the same time: each writes a file of its own, the last stays.
-    temporary = store / f".{key}.{uuid.uuid4().hex}.tmp"
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        with open(temporary, "w") as file:
+        with open(temporary, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -401,3 +401,41 @@ def correlation_counts(series, tau, m_max, eps, theiler):
                 distance = max(distance, np.abs(x[i + m * tau] - x[j + m * tau]).max())
                 counts[m] += distance <= np.asarray(eps)
     return counts, total
+
+
+# ---- few values
+
+
+def signed_rank_p(differences):
+    """Two-sided p of Wilcoxon's signed-rank test: try all signs and count those at least as extreme."""
+    d = [x for x in differences if x != 0]
+    n = len(d)
+    ranks = [
+        sum(abs(y) < abs(x) for y in d) + (sum(abs(y) == abs(x) for y in d) + 1) / 2
+        for x in d
+    ]  # fmt: skip
+    seen = sum(rank for x, rank in zip(d, ranks, strict=True) if x > 0)
+    sums = [
+        sum(rank for bit, rank in enumerate(ranks) if signs >> bit & 1) for signs in range(2**n)
+    ]  # fmt: skip
+    below = sum(s <= seen for s in sums) / 2**n
+    above = sum(s >= seen for s in sums) / 2**n
+    return min(1.0, 2 * min(below, above))
+
+
+def median_interval_coverage(n, k):
+    """Chance that the k-th smallest and k-th largest of n values enclose the median: try all n fair coins."""
+    good = 0
+    for pattern in range(2**n):
+        below = bin(pattern).count("1")  # values below the median of the population
+        good += k <= below <= n - k
+    return good / 2**n
+
+
+def holm_rejections(p, level):
+    """Step down through the sorted p-values, as Holm describes it; whether each hypothesis is rejected."""
+    rejected = [False] * len(p)
+    left = sorted(range(len(p)), key=lambda i: p[i])
+    while left and p[left[0]] <= level / len(left):
+        rejected[left.pop(0)] = True
+    return rejected

@@ -1,0 +1,245 @@
+"""Compare controllers by the complexity of what they make robots do: a grid of runs, a ranking, tests."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from experiments import log
+from experiments.behaviour import Behaviour, Measure, behaviour
+from experiments.comparison import Scales, pairs_table, ranking_table, summarise
+from experiments.comparison_page import draw, page
+from experiments.config import outcome
+from experiments.console import console, say
+from experiments.errors import ExperimentError
+from experiments.learn import Learn, resolve
+from experiments.loop import find_robot
+from experiments.store import write_text
+from experiments.sweep import Backend, cost, sweep
+
+# Where the settings of each rule come from: part of every comparison's result.
+ORIGINS = {
+    "ulr": "own form of the rule; settings chosen by hand on each of these robots, by what could be seen",
+    "tipi": "equations of the literature; defaults of this package, checked in loops of one and two joints, "
+    "not tuned on any robot",
+    "homeokinesis": "equations of the literature; defaults of this package, checked in loops of one and two "
+    "joints, not tuned on any robot",
+    "dep": "equations of the literature; settings chosen by hand on the hexapod, not tuned on other robots",
+    "random": "no learning: a fixed random matrix of spectral radius 1.2, drawn anew for each seed",
+    "identity": "no learning: every motor driven by its own joint",
+    "sine": "no learning, no sensors: one sine wave on all motors",
+    "babbling": "no learning, no sensors: coloured noise on all motors",
+}
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Run robots under several controllers and seeds, and rank the controllers by core complexity."""
+
+    robots: tuple[str, ...] = ("hexapod", "snake")
+    """Bodies."""
+    controllers: tuple[str, ...] = ("ulr", "tipi", "dep", "homeokinesis", "random", "sine")
+    """Learning rules and baselines by name, or your own as my_module:MyRule."""
+    seeds: int = 10
+    """Number of seeds: 1, 2, ... All controllers get the same ones."""
+    minutes: float = 8.0
+    """Length of learning in simulated minutes."""
+    freeze: float | None = None
+    """Minute at which the controller is frozen; the end of learning if not given."""
+    samples: int = 200_000
+    """Samples to record per behaviour."""
+    transient: int = 10_000
+    """Samples to discard before recording."""
+    common: tuple[float, float] = (0.1, 0.4)
+    """Scales common to all behaviours, in units of the sensor."""
+    relative: tuple[float, float] = (0.2, 0.8)
+    """Scales in units of each behaviour's standard deviation."""
+    rank: Scales = "common"
+    """Scales by which controllers are ranked; the others are shown beside."""
+    surrogates: bool = True
+    """Score an IAAFT surrogate of every recording as well; --no-surrogates leaves it out."""
+    body_of: str = "ulr"
+    """All controllers get the body settings that this one has by default."""
+    out: Path = Path("runs/compare")
+    """Folder for table, figure, page, and the results of single runs."""
+    keep: bool = False
+    """Keep the run files (30 MB per 200,000 samples of the hexapod)."""
+    jobs: int = 0
+    """Parallel processes on this machine; 0 for one per core."""
+    backend: Backend = "local"
+    """local: processes on this machine. dask: the workers of a Dask cluster."""
+    scheduler: str | None = None
+    """Address of the Dask scheduler, such as tcp://10.0.0.1:8786."""
+    quiet: bool = False
+    """Say nothing while working."""
+
+
+def compare(config: Compare) -> dict[str, Any]:
+    """Run the grid, print and save ranking and tests; what is finished is never run again.
+
+    Returns
+    -------
+    dict
+        What is saved as JSON: settings, body and rule settings with their origin, a row per run, and for each
+        robot the ranking and all paired differences. null stands for a value that does not exist; as a bound
+        of an interval it is a run that failed.
+    """
+    for name in ("robots", "controllers"):
+        if not getattr(config, name):
+            raise ExperimentError(f"give at least one of --{name}")
+    config = replace(
+        config,
+        robots=tuple(dict.fromkeys(config.robots)),
+        controllers=tuple(dict.fromkeys(config.controllers)),
+    )
+    grid = [
+        _tasks(config, robot, controller)
+        for robot, controller in itertools.product(config.robots, config.controllers)
+    ]
+    # Seed by seed: an unfinished comparison has some seeds of everything.
+    tasks = [task for seed in zip(*grid, strict=True) for task in seed]
+    store = config.out / "store"
+    results = sweep(
+        behaviour,
+        tasks,
+        store=store,
+        title="compare",
+        jobs=config.jobs,
+        backend=config.backend,
+        scheduler=config.scheduler,
+        keep=config.keep,
+        quiet=config.quiet,
+    )
+    rows = [
+        {"robot": task.robot, "controller": task.controller, "seed": task.seed} | result
+        for task, result in zip(tasks, results, strict=True)
+    ]
+    document = {
+        "settings": outcome(config),
+        "versions": log.versions(),
+        "fairness": _fairness(config, tasks),
+        "robots": {
+            robot: summarise(
+                [row for row in rows if row["robot"] == robot], config.controllers, config.rank
+            )
+            for robot in config.robots
+        },
+        "cost": _cost(cost(store, behaviour, tasks)),
+        "rows": rows,
+    }
+    _save(config, document)
+    return document
+
+
+def _tasks(config: Compare, robot: str, controller: str) -> list[Behaviour]:
+    """One task per seed, with every setting spelled out; refuses what cannot run."""
+    freeze = config.minutes if config.freeze is None else config.freeze
+    body = resolve(Learn(robot, config.body_of, config.minutes, (freeze,))).body
+    rule = resolve(Learn(robot, controller, config.minutes, (freeze,))).rule
+    measure = measure_of(config, robot)
+    return [
+        Behaviour(robot, controller, seed, (freeze,), body, rule, measure)
+        for seed in range(1, config.seeds + 1)
+    ]
+
+
+def measure_of(config: Any, robot: str) -> Measure:
+    """How behaviours of a robot are quantified, from the settings of a command; refuses what cannot be."""
+    if config.seeds < 1:
+        raise ExperimentError(f"--seeds is {config.seeds}; it must be at least 1")
+    entry = find_robot(robot)
+    needed = 10 * entry.m_max * entry.tau
+    if config.samples < needed:
+        raise ExperimentError(
+            f"--samples is {config.samples}; {entry.m_max} steps with delay {entry.tau} need {needed}, and "
+            "many more to say something"
+        )
+    if config.transient < 0:
+        raise ExperimentError(f"--transient is {config.transient}; it must be 0 or more")
+    for name in ("common", "relative"):
+        low, high = getattr(config, name)
+        if not 0 < low < high:
+            raise ExperimentError(f"--{name} is {low:g} {high:g}; 0 < smaller scale < larger scale is needed")
+    return Measure(
+        config.samples,
+        config.transient,
+        entry.sensor,
+        entry.tau,
+        entry.m_max,
+        config.common,
+        config.relative,
+        surrogate=config.surrogates,
+    )
+
+
+def _fairness(config: Compare, tasks: list[Behaviour]) -> dict[str, Any]:
+    """What all runs share, and where they differ."""
+    first = {(task.robot, task.controller): task for task in reversed(tasks)}
+    return {
+        "same for all": "body, its noise, seeds, learning time, samples, quantifier settings",
+        "bodies": {robot: first[robot, config.controllers[0]].body for robot in config.robots},
+        "quantifier": {
+            robot: outcome(first[robot, config.controllers[0]].measure) for robot in config.robots
+        },
+        "rules": {
+            name: {
+                "origin": ORIGINS.get(name, "given by the user"),
+                "settings": {robot: first[robot, name].rule for robot in config.robots},
+            }
+            for name in config.controllers
+        },
+    }
+
+
+def _cost(costs: list[dict[str, float]]) -> dict[str, float]:
+    """What the tasks took together."""
+    cpu, peak = [c["cpu_s"] for c in costs], [c["peak_MB"] for c in costs]
+    return {
+        "tasks": len(costs),
+        "cpu_s": round(sum(cpu), 1),
+        "cpu_s_per_task": round(sum(cpu) / max(len(cpu), 1), 1),
+        "peak_MB": max(peak, default=0),
+    }
+
+
+def _save(config: Compare, document: dict[str, Any]) -> None:
+    stem = config.out / "compare"
+    write_text(stem.with_suffix(".json"), json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_text(stem.with_suffix(".csv"), as_csv(document["rows"]))
+    draw(document, stem.with_suffix(".png"))
+    draw(document, stem.with_suffix(".pdf"))
+    write_text(stem.with_suffix(".html"), page(document, stem.with_suffix(".png")))
+    for robot, summary in document["robots"].items():
+        console().print(ranking_table(robot, summary))
+        if len(config.controllers) > 1:
+            console().print(pairs_table(robot, summary))
+    for row in document["rows"]:
+        if row["reason"]:
+            say(f"{row['robot']} {row['controller']} seed {row['seed']}: {row['reason']}", config.quiet)
+    print(f"written: {stem}.html, .json, .csv, .png, .pdf")
+
+
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    """One line per run, nested numbers as common.E_core and so on."""
+    flat = [_flat(row) for row in rows]
+    columns = list(dict.fromkeys(key for row in flat for key in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def _flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = " ".join(value) if isinstance(value, list) else value
+    return found

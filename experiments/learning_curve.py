@@ -1,0 +1,236 @@
+"""Complexity against learning time: freeze at many moments, over several seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.table import Table
+
+from experiments import log
+from experiments.behaviour import Behaviour, behaviour
+from experiments.compare import measure_of
+from experiments.comparison import number, value
+from experiments.config import Settings, outcome
+from experiments.console import console, say
+from experiments.errors import ExperimentError
+from experiments.learn import Learn, resolve
+from experiments.statistics import median
+from experiments.store import write_text
+from experiments.sweep import Backend, sweep
+from quantify import plots
+from quantify.plain import to_plain
+
+CURVES = ("common", "relative", "auto")
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Freeze a learning robot at many times, and plot complexity against learning time."""
+
+    robot: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ROBOT")]
+    """Body to learn with, such as hexapod or snake."""
+    controller: str = "ulr"
+    """Learning rule by name, or your own as my_module:MyRule."""
+    every: float = 0.5
+    """Minutes of learning between two freezes."""
+    minutes: float = 8.0
+    """Length of learning in simulated minutes."""
+    seeds: int = 5
+    """Number of seeds: 1, 2, ..."""
+    samples: int = 50_000
+    """Samples to record per behaviour."""
+    transient: int = 5_000
+    """Samples to discard before recording."""
+    common: tuple[float, float] = (0.1, 0.4)
+    """Scales common to all behaviours, in units of the sensor."""
+    relative: tuple[float, float] = (0.2, 0.8)
+    """Scales in units of each behaviour's standard deviation."""
+    surrogates: bool = False
+    """Score an IAAFT surrogate of every recording as well."""
+    out: Path = Path("runs/learning-curve")
+    """Folder for figure, numbers, and the results of single behaviours."""
+    keep: bool = False
+    """Keep the run files."""
+    jobs: int = 0
+    """Parallel processes on this machine; 0 for one per core."""
+    backend: Backend = "local"
+    """local: processes on this machine. dask: the workers of a Dask cluster."""
+    scheduler: str | None = None
+    """Address of the Dask scheduler, such as tcp://10.0.0.1:8786."""
+    body: Settings = field(default_factory=dict)
+    """Settings of the body that differ from its defaults."""
+    rule: Settings = field(default_factory=dict)
+    """Settings of the learning rule that differ from its defaults."""
+    quiet: bool = False
+    """Say nothing while working."""
+
+
+def learning_curve(config: LearningCurve) -> dict[str, Any]:
+    """Run, print and save the curve; what is finished is never run again.
+
+    One task per seed and freeze time, which learns up to there: that repeats the learning of earlier tasks
+    (bit by bit, with checkpoints at the same moments), costs less than the recording, and lets all tasks run
+    at the same time.
+
+    Returns
+    -------
+    dict
+        What is saved as JSON: settings, a row per behaviour, and the medians over seeds at every time.
+    """
+    times = _times(config)
+    resolved = resolve(
+        Learn(config.robot, config.controller, config.minutes, times, body=config.body, rule=config.rule)
+    )
+    measure = measure_of(config, config.robot)
+    tasks = [
+        Behaviour(
+            *(config.robot, config.controller, seed, times[: i + 1], resolved.body, resolved.rule, measure)
+        )
+        for seed in range(1, config.seeds + 1)
+        for i in range(len(times))
+    ]
+    results = sweep(
+        behaviour,
+        tasks,
+        store=config.out / "store",
+        title="learning curve",
+        jobs=config.jobs,
+        backend=config.backend,
+        scheduler=config.scheduler,
+        keep=config.keep,
+        quiet=config.quiet,
+    )
+    rows = [
+        {"seed": task.seed, "minutes": task.freezes[-1]} | result
+        for task, result in zip(tasks, results, strict=True)
+    ]
+    document = {
+        "settings": outcome(config) | {"body": resolved.body, "rule": resolved.rule},
+        "versions": log.versions(),
+        "curve": [_point(minutes, [row for row in rows if row["minutes"] == minutes]) for minutes in times],
+        "rows": rows,
+    }
+    stem = config.out / f"{config.robot}-{config.controller.replace(':', '.')}-learning-curve"
+    write_text(stem.with_suffix(".json"), json.dumps(document, indent=1, allow_nan=False) + "\n")
+    for suffix in (".png", ".pdf"):
+        draw(document, stem.with_suffix(suffix))
+    console().print(table(document))
+    for row in rows:
+        if row["reason"]:
+            say(f"seed {row['seed']} {log.label(row['minutes'])}: {row['reason']}", config.quiet)
+    print(f"written: {stem}.json, .png, .pdf")
+    return document
+
+
+def _times(config: LearningCurve) -> tuple[float, ...]:
+    """every, 2 every, ... up to the end of learning."""
+    if not 0 < config.every <= config.minutes:
+        raise ExperimentError(
+            f"--every is {config.every:g}; it must be greater than 0 and at most --minutes {config.minutes:g}"
+        )
+    # Nine digits: 3 x .1 is meant to be .3; a name is made of it.
+    count = int(config.minutes / config.every + 1e-9)
+    return tuple(round((i + 1) * config.every, 9) for i in range(count))
+
+
+def _point(minutes: float, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Medians over the seeds that have a value, with their intervals, and how many have none."""
+
+    def over(numbers: Iterable[float | None]) -> dict[str, Any] | None:
+        found = [n for n in numbers if n is not None]
+        return asdict(median(found)) if found else None
+
+    point: dict[str, Any] = to_plain(
+        {
+            "minutes": minutes,
+            **{name: over(value(row, name, "E_core") for row in rows) for name in CURVES},
+            **{name: over(value(row, "common", name) for row in rows) for name in ("E_state", "E_mem", "D")},
+            "std": over(row.get("std") for row in rows),
+            "PI": over(row.get("PI") for row in rows),
+            "broke_down": sum(bool(row["reason"]) for row in rows),
+            "without_range": sum(not row["auto"]["usable"] for row in rows if not row["reason"]),
+            "runs": len(rows),
+        }
+    )
+    return point
+
+
+def table(document: dict[str, Any]) -> Table:
+    """The curve as numbers."""
+    settings = document["settings"]
+    result = Table(
+        *("min", "common", "rel.", "auto", "state", "mem.", "D", "std", "PI", "broke", "range"),
+        title=f"Core complexity of the {settings['robot']} under {settings['controller']} over learning time",
+        caption="Medians over seeds in nats; common, rel., auto: E_core on scales common to all,\n"
+        "relative to std, and chosen for each behaviour; state, mem., D on common scales.\n"
+        "broke: runs that broke down; range: runs with a deterministic range of scales.",
+        header_style="bold",
+        box=None,
+        padding=(0, 1, 0, 0),
+        title_justify="left",
+        caption_justify="left",
+    )
+    for point in document["curve"]:
+        names = (*CURVES, "E_state", "E_mem", "D", "std", "PI")
+        runs = point["runs"]
+        result.add_row(
+            f"{point['minutes']:g}",
+            *(number(point[name]) for name in names),
+            f"{point['broke_down']}/{runs}",
+            f"{runs - point['broke_down'] - point['without_range']}/{runs}",
+        )
+    return result
+
+
+def draw(document: dict[str, Any], path: Path) -> None:
+    """Core complexity over learning time on three kinds of scales, and amplitude and dimension below."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    settings = document["settings"]
+    low, high = settings["common"]
+    small, large = settings["relative"]
+    curves = (
+        ("common", f"on scales {low:g}-{high:g}", "black", "^-"),
+        ("relative", f"on {small:g}-{large:g} std", plots.MEMORY, "o--"),
+        ("auto", "on scales chosen for each behaviour", plots.STOCHASTIC, "s:"),
+    )
+    with rc_context(plots.STYLE):
+        figure = Figure(figsize=(6.5, 5.6), layout="constrained")
+        top, amplitude, dimension = figure.subplots(3, 1, sharex=True, height_ratios=[2.6, 1, 1])
+        for name, words, colour, style in curves:
+            _draw(top, document, name, colour, style, words)
+        _draw(amplitude, document, "std", plots.STATE, "o-", "")
+        _draw(dimension, document, "D", plots.SECTIONS[1], "o-", "")
+        top.set(ylabel="core complexity [nats]")
+        top.set_title(
+            f"{settings['robot']} under {settings['controller']}: median of {settings['seeds']} seeds, "
+            f"{settings['samples']:,} samples each"
+        )
+        top.legend()
+        amplitude.set(ylabel="amplitude (std)")
+        dimension.set(ylabel="dimension $D$", xlabel="learning time [min]")
+        for ax in (top, amplitude, dimension):
+            ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+        figure.savefig(path)
+
+
+def _draw(ax: Any, document: dict[str, Any], name: str, colour: str, style: str, words: str) -> None:
+    for row in document["rows"]:
+        scales, quantity = (name, "E_core") if name in CURVES else ("common", name)
+        found = row.get("std") if name == "std" else value(row, scales, quantity)
+        if found is not None:
+            ax.plot(row["minutes"], found, style[0], ms=2.5, mfc="none", mec=colour, mew=0.5, alpha=0.5)
+    points = [(p["minutes"], p[name]) for p in document["curve"] if p[name] is not None]
+    if not points:
+        return
+    minutes = [m for m, _ in points]
+    ax.fill_between(
+        minutes, [p["lo"] for _, p in points], [p["hi"] for _, p in points], color=colour, alpha=0.12, lw=0
+    )
+    ax.plot(minutes, [p["value"] for _, p in points], style, color=colour, ms=4, lw=1.4, label=words)

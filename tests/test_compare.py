@@ -1,0 +1,353 @@
+"""The comparison of controllers: exact statistics, equal treatment, nothing dropped."""
+
+import csv
+import dataclasses
+import io
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+from scipy.stats import wilcoxon
+
+import quantify as q
+from experiments import behaviour as task
+from experiments import log
+from experiments.behaviour import Behaviour, behaviour, over_scales
+from experiments.compare import Compare, as_csv, compare, measure_of
+from experiments.comparison import pairs_table, ranking_table, summarise
+from experiments.errors import ExperimentError
+from experiments.learn import Learn, learn, resolve
+from experiments.learning_curve import LearningCurve, learning_curve
+from experiments.record import Record, record
+from experiments.statistics import holm, median, paired, signed_rank, smallest_p
+
+SMALL: dict[str, Any] = {"samples": 2000, "transient": 50, "jobs": 1, "quiet": True}
+
+
+# ---- statistics
+
+
+@pytest.mark.parametrize("n", range(1, 13))
+def test_the_interval_of_a_median_covers_what_it_says(n: int) -> None:
+    values = np.random.default_rng(n).normal(size=n)
+    found = median(values.tolist())
+    ordered = np.sort(values)
+    k = int(np.flatnonzero(ordered == found.lo)[0]) + 1
+    assert found.hi == ordered[n - k]
+    assert found.coverage == pytest.approx(max(0.0, naive.median_interval_coverage(n, k)), abs=1e-12)
+    assert found.value == np.median(values)
+    if n >= 6:
+        # At least 95 %, and one step further in it would be less.
+        assert found.coverage >= 0.95 > naive.median_interval_coverage(n, k + 1)
+    else:
+        assert k == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_signed_rank_test_equals_trying_all_signs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    # Rounded, so that ties and zeros occur.
+    differences = np.round(rng.normal(0.5, 1.0, rng.integers(1, 12)), 1).tolist()
+    if seed % 3 == 0:
+        differences += [-math.inf, math.inf, math.inf]
+    assert signed_rank(differences) == pytest.approx(naive.signed_rank_p(differences), abs=1e-12)
+
+
+def test_the_signed_rank_test_equals_scipy_without_ties() -> None:
+    differences = np.random.default_rng(3).normal(0.4, 1.0, 25)
+    expected = wilcoxon(differences, method="exact").pvalue
+    assert signed_rank(differences) == pytest.approx(expected, rel=1e-9)
+
+
+def test_ten_seeds_that_agree_are_the_least_that_six_controllers_need() -> None:
+    # 15 pairs: 15 x 2 / 2^10 = .029, but 15 x 2 / 2^9 = .059.
+    assert smallest_p(10) == signed_rank(np.arange(1, 11)) == 2 / 1024
+    assert 15 * smallest_p(10) < 0.05 < 15 * smallest_p(9)
+
+
+def test_failures_rank_below_all_and_cancel_each_other() -> None:
+    fine, failed = [1.0, 2.0, 3.0, 4.0, 5.0], [-math.inf] * 5
+    assert median([1.0, -math.inf, 2.0]).value == 1.0
+    assert median(failed).value == -math.inf
+    assert paired(fine, failed).difference.value == math.inf
+    assert paired(fine, failed).p == 2 / 32
+    assert paired(failed, failed).p == 1.0 and paired(failed, failed).difference.value == 0.0
+    assert median([-math.inf, math.inf]).value == 0.0
+    for wrong in ([], [math.nan]):
+        with pytest.raises(ValueError, match="NaN"):
+            median(wrong)
+    with pytest.raises(ValueError, match="not pairs"):
+        paired([1.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_holms_correction_rejects_what_stepping_down_rejects(seed: int) -> None:
+    p = np.random.default_rng(seed).beta(0.3, 2.0, 9).tolist()
+    for level in (0.01, 0.05, 0.2):
+        assert [v <= level for v in holm(p)] == naive.holm_rejections(p, level)
+
+
+# ---- scales
+
+
+@pytest.fixture(scope="module")
+def parts() -> q.Decomposition:
+    series = q.quantify(np.sin(np.arange(4000) * 0.37) + 0.01, tau=4, m_max=5, replicates=0)
+    return series.decomposition
+
+
+def test_a_range_inside_the_series_is_a_plain_mean(parts: q.Decomposition) -> None:
+    found, expected = over_scales(parts, 0.2, 0.8), parts.over(0.2, 0.8)
+    assert found["E_core"] == expected.E_core and found["D"] == expected.D and found["covered"] == 1.0
+
+
+def test_scales_larger_than_the_series_count_as_zero(parts: q.Decomposition) -> None:
+    top = float(parts.eps[0])
+    assert over_scales(parts, 2 * top, 8 * top)["E_core"] == 0.0
+    # Half of the octaves lie above the largest distance.
+    half = over_scales(parts, top / 4, 4 * top)
+    assert half["E_core"] == pytest.approx(parts.over(top / 4, top).E_core / 2)
+    assert half["covered"] == 1.0
+
+
+def test_scales_below_the_reliable_ones_are_left_out_and_said_to_be(parts: q.Decomposition) -> None:
+    bottom = float(parts.eps[-1])
+    partly = over_scales(parts, bottom / 2, 2 * bottom)
+    assert partly["covered"] == pytest.approx(0.5)
+    assert partly["E_core"] == parts.over(bottom, 2 * bottom).E_core
+    assert over_scales(parts, bottom / 8, bottom / 2) == {
+        "lo": bottom / 8, "hi": bottom / 2, "covered": 0.0,
+    }  # fmt: skip
+
+
+# ---- ranking
+
+
+def row(controller: str, seed: int, core: float | None, reason: str = "", **more: Any) -> dict[str, Any]:
+    """A run as it comes out of a task."""
+    base = {"robot": "r", "controller": controller, "seed": seed, "reason": reason}
+    if reason:
+        return base
+    scales = {"E_core": core, "E_state": 0.0, "E_mem": core, "D": 1.0, "kappa": 0.1}
+    if core is None:
+        scales = {"covered": 0.0}
+    return (
+        base
+        | {"std": 0.4, "PI": 2.0, "stationary": True, "caveats": [], "common": scales, "relative": scales}
+        | {"auto": {"E_core": 1.0, "usable": True}}
+        | more
+    )
+
+
+def test_controllers_are_ranked_and_every_pair_is_tested() -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        row(name, seed, level + rng.normal(0, 0.1))
+        for seed in range(10)
+        for name, level in (("low", 1.0), ("high", 3.0), ("also high", 3.0))
+    ]
+    found = summarise(rows, ("low", "high", "also high"), "common")
+    assert [e["rank"] for e in found["ranking"]] == [1, 2, 3]
+    assert found["ranking"][2]["controller"] == "low"
+    p = {(pair["a"], pair["b"]): pair["p_holm"] for pair in found["pairs"]}
+    assert len(p) == 3
+    # Ten of ten seeds agree: 2 / 1024, times three tests; the second-best stays above the best.
+    assert [v == pytest.approx(6 / 1024) for pair, v in p.items() if "low" in pair] == [True, True]
+    assert max(p.values()) > 0.05
+    assert found["smallest_p_holm"] == pytest.approx(6 / 1024)
+
+
+def test_runs_that_failed_count_against_their_controller_and_are_shown() -> None:
+    rows = [row("good", seed, 1.0 + seed) for seed in range(7)]
+    rows += [row("wild", seed, 9.0, "the simulation broke down" if seed < 4 else "") for seed in range(7)]
+    rows += [row("blurred", seed, None if seed == 0 else 0.5) for seed in range(7)]
+    found = summarise(rows, ("wild", "blurred", "good"), "common")
+    assert [e["controller"] for e in found["ranking"]] == ["good", "blurred", "wild"]
+    good, blurred, wild = found["ranking"]
+    assert (wild["broke_down"], wild["without_value"], wild["runs"]) == (4, 4, 7)
+    assert wild["E_core"]["value"] is None and wild["E_mem"]["value"] == 9.0 and wild["E_mem"]["n"] == 3
+    assert (blurred["broke_down"], blurred["without_value"]) == (0, 1)
+    assert good["E_core"]["value"] == 4.0
+    assert json.dumps(found, allow_nan=False)
+    from rich.console import Console
+
+    text = io.StringIO()
+    Console(file=text, width=100).print(ranking_table("r", found), pairs_table("r", found))
+    last = text.getvalue().split("3 wild")[1].split()
+    assert last[0] == "failed" and "4/7" in last and " ".join(last).count("[failed, 9.00]") == 1
+
+
+def test_equal_medians_share_a_rank_and_few_seeds_are_said_to_be_few() -> None:
+    rows = [row(name, seed, 1.0) for name in ("a", "b") for seed in range(3)]
+    found = summarise(rows, ("a", "b"), "common")
+    assert [e["rank"] for e in found["ranking"]] == [1, 1]
+    assert found["pairs"][0]["p"] == 1.0
+    assert "nothing can be shown; add seeds" in str(pairs_table("r", found).caption)
+
+
+def test_the_table_of_all_runs_is_plain_csv() -> None:
+    text = as_csv([row("a", 1, 1.5), row("b", 1, None, "broke, down")])
+    first, second = csv.DictReader(io.StringIO(text))
+    assert first["common.E_core"] == "1.5" and second["reason"] == "broke, down"
+    assert second["common.E_core"] == ""
+
+
+# ---- real runs
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """A comparison of three controllers on the hexapod, in seconds."""
+    out = tmp_path_factory.mktemp("compare")
+    yield out, compare(small_comparison(out))
+
+
+def small_comparison(out: Path) -> Compare:
+    return Compare(("hexapod",), ("ulr", "sine", "random"), seeds=2, minutes=0.1, out=out, **SMALL)
+
+
+def test_a_small_comparison_leaves_table_figure_page_and_numbers(small: tuple[Path, dict[str, Any]]) -> None:
+    out, document = small
+    assert json.loads((out / "compare.json").read_text()) == document
+    assert [row["reason"] for row in document["rows"]] == [""] * 6
+    (summary,) = document["robots"].values()
+    assert {e["controller"] for e in summary["ranking"]} == {"ulr", "sine", "random"}
+    sine = next(e for e in summary["ranking"] if e["controller"] == "sine")
+    ulr = next(e for e in summary["ranking"] if e["controller"] == "ulr")
+    # Half a sine on all joints against trembling of the size of the noise.
+    assert sine["std"]["value"] > 5 * ulr["std"]["value"]
+    assert sine["E_core"]["value"] > 1 > ulr["E_core"]["value"]
+    assert len(summary["pairs"]) == 3
+    page = (out / "compare.html").read_text()
+    assert page.count("<tr>") == 2 + 3 + 3 + 1 + 6 and "http" not in page.replace("http-equiv", "")
+    assert (out / "compare.png").read_bytes()[:4] == b"\x89PNG"
+    assert len((out / "compare.csv").read_text().splitlines()) == 7
+    assert document["cost"]["tasks"] == 6 and document["cost"]["cpu_s"] > 0
+
+
+def test_all_controllers_are_treated_alike(small: tuple[Path, dict[str, Any]]) -> None:
+    out, document = small
+    configs = [json.loads(path.read_text())["config"] for path in (out / "store").glob("*.json")]
+    assert len(configs) == 6
+    for part in ("body", "measure", "freezes"):
+        assert all(config[part] == configs[0][part] for config in configs)
+    rules = document["fairness"]["rules"]
+    assert set(rules) == {"ulr", "sine", "random"} and all(rule["origin"] for rule in rules.values())
+    assert rules["sine"]["settings"]["hexapod"]["amplitude"] == 0.5
+
+
+def test_the_snake_has_one_body_under_all_controllers() -> None:
+    from experiments.compare import _tasks
+
+    config = Compare(("snake",), seeds=1)
+    bodies = [_tasks(config, "snake", name)[0].body for name in ("ulr", "dep")]
+    assert bodies[0] == bodies[1] == resolve(Learn("snake", "ulr")).body
+
+
+def test_a_finished_comparison_is_read_and_a_larger_one_goes_on(small: tuple[Path, dict[str, Any]]) -> None:
+    out, document = small
+    before = {path: path.stat().st_mtime_ns for path in (out / "store").iterdir()}
+    again = compare(small_comparison(out))
+    assert again == document
+    assert {path: path.stat().st_mtime_ns for path in (out / "store").iterdir()} == before
+
+
+def test_a_run_that_breaks_down_is_a_row_with_its_reason(tmp_path: Path) -> None:
+    config = Compare(("hexapod",), ("sine",), seeds=1, minutes=0.1, out=tmp_path, **SMALL)
+    body = resolve(Learn("hexapod", "sine")).body | {"max_joint_speed": 0.5}
+    rule = resolve(Learn("hexapod", "sine")).rule
+    found = behaviour(Behaviour("hexapod", "sine", 1, (0.1,), body, rule, measure_of(config, "hexapod")))
+    assert set(found) == {"reason"} and "while learning, the simulation broke down at step" in found["reason"]
+
+
+def test_a_recording_that_breaks_down_is_not_quantified(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = Compare(("hexapod",), ("sine",), seeds=1, **SMALL)
+
+    def record_badly(wish: Record) -> None:
+        record(wish)
+        with log.rewriting(wish.runs[0], 2**20) as file:
+            file["behaviours/0.1min"].attrs["reason"] = "the simulation broke down at step 9"
+
+    monkeypatch.setattr(task, "record", record_badly)
+    wish = resolve(Learn("hexapod", "sine"))
+    found = behaviour(
+        Behaviour("hexapod", "sine", 1, (0.1,), wish.body, wish.rule, measure_of(config, "hexapod"))
+    )
+    assert found == {"reason": "when frozen, the simulation broke down at step 9"}
+
+
+def test_a_constant_sensor_is_a_row_with_its_reason() -> None:
+    measure = measure_of(Compare(seeds=1, **SMALL), "hexapod")
+    found = task._numbers(np.zeros(3000), measure, 1)
+    assert set(found) == {"reason"} and found["reason"].startswith("cannot be quantified: ")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"seeds": 0}, "--seeds is 0"),
+        ({"samples": 100}, "--samples is 100; 25 steps with delay 4 need 1000"),
+        ({"transient": -1}, "--transient is -1"),
+        ({"common": (0.4, 0.1)}, "--common is 0.4 0.1"),
+        ({"relative": (0.0, 0.1)}, "--relative is 0 0.1"),
+        ({"freeze": 9.0}, "--freeze 9 lies outside"),
+        ({"robots": ("hexapot",)}, "unknown robot 'hexapot'; did you mean 'hexapod'"),
+        ({"controllers": ("url",)}, "unknown controller 'url'; did you mean 'ulr'"),
+        ({"controllers": ()}, "give at least one of --controllers"),
+    ],
+)
+def test_a_wish_that_cannot_be_fulfilled_is_refused_before_anything_runs(
+    tmp_path: Path, wrong: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ExperimentError, match=message):
+        compare(dataclasses.replace(Compare(out=tmp_path / "out"), **wrong))
+    assert not (tmp_path / "out").exists()
+
+
+# ---- learning curve
+
+
+def test_a_learning_curve_is_one_run_seen_at_many_times(tmp_path: Path) -> None:
+    config = LearningCurve("hexapod", every=0.1, minutes=0.25, seeds=1, out=tmp_path, keep=True, **SMALL)
+    document = learning_curve(config)
+    assert [point["minutes"] for point in document["curve"]] == [0.1, 0.2]
+    assert (tmp_path / "hexapod-ulr-learning-curve.png").exists()
+    whole = tmp_path / "whole.h5"
+    learn(Learn("hexapod", minutes=0.2, freeze=(0.1, 0.2), out=whole, quiet=True))
+    record(Record((whole,), 2000, transient=50, jobs=1, quiet=True))
+    runs = {len(run.freezes): run for run in _kept(tmp_path / "store")}
+    with log.open_run(whole) as expected:
+        for number, name in ((1, "0.1min"), (2, "0.2min")):
+            with log.open_run(runs[number].path) as found:
+                a, b = expected.behaviours[name].sensors[:], found.behaviours[name].sensors[:]
+            np.testing.assert_array_equal(a, b)
+            std = document["curve"][number - 1]["std"]["value"]
+            assert std == pytest.approx(float(np.std(a[:, 0].astype(float))), rel=1e-12)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kept:
+    path: Path
+    freezes: list[float]
+
+
+def _kept(store: Path) -> list[_Kept]:
+    return [
+        _Kept(path.with_suffix("") / "run.h5", json.loads(path.read_text())["config"]["freezes"])
+        for path in store.glob("*.json")
+    ]
+
+
+def test_times_of_a_learning_curve_are_what_they_are_called(tmp_path: Path) -> None:
+    from experiments.learning_curve import _times
+
+    assert _times(LearningCurve("hexapod", every=0.1, minutes=0.3)) == (0.1, 0.2, 0.3)
+    assert len(_times(LearningCurve("hexapod"))) == 16
+    for wrong in (0.0, 9.0):
+        with pytest.raises(ExperimentError, match=f"--every is {wrong:g}"):
+            learning_curve(LearningCurve("hexapod", every=wrong, out=tmp_path))
