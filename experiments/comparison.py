@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
+from rich.markup import escape
 from rich.table import Table
 
 from experiments.statistics import holm, median, paired, smallest_p
@@ -99,7 +100,7 @@ def ranking_table(robot: str, summary: dict[str, Any]) -> Table:
         others = entry["E_core_by_scales"]
         table.add_row(
             f"{entry['rank']} {entry['controller']}",
-            interval(entry["E_core"]).replace(" ", "\n", 1),
+            escape(interval(entry["E_core"]).replace(" ", "\n", 1)),
             *(number(entry[q]) for q in ("E_state", "E_mem", "D", "std", "PI")),
             *(number(others[s]) for s in ("relative", "auto")),
             *([number(entry["surrogate"])] if surrogate else []),
@@ -122,7 +123,7 @@ def pairs_table(robot: str, summary: dict[str, Any]) -> Table:
     for pair in summary["pairs"]:
         table.add_row(
             f"{pair['a']} - {pair['b']}",
-            interval(pair["difference"], "+.2f"),
+            escape(interval(pair["difference"], "+.2f")),
             f"{pair['p']:.2g}",
             f"{pair['p_holm']:.2g}",
             "shown" if pair["p_holm"] < LEVEL else "",
