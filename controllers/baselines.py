@@ -55,6 +55,8 @@ class IdentityConfig(RuleConfig):
     """Weight from each joint's sensor to its own motor, in [-10, 10]."""
     rotation: Annotated[float, Range(-10.0, 10.0)] = 0.0
     """Rotation between the two axes of each joint, motors (0, 1), (2, 3), ..., in [-10, 10]."""
+    wave: Annotated[float, Range(-10.0, 10.0)] = 0.0
+    """Coupling along a chain of such joints: +wave to the next, -wave to the one before, in [-10, 10]."""
 
 
 class Identity(Controller):
@@ -79,7 +81,8 @@ class Identity(Controller):
         rng: np.random.Generator | int | None = None,
     ) -> None:
         super().__init__(n_sensors, n_motors, config, rng)
-        self.C[...] = initial_C(self.n_motors, self.n_sensors, self.config.C_0, self.config.rotation)
+        config = self.config
+        self.C[...] = initial_C(self.n_motors, self.n_sensors, config.C_0, config.rotation, config.wave)
 
 
 class OpenLoop(Controller, ABC):

@@ -32,6 +32,8 @@ class ULRConfig(RuleConfig):
     """Initial weight from each joint's sensor to its own motor, in [-10, 10]."""
     rotation: Annotated[float, Range(-10.0, 10.0)] = 0.0
     """Initial rotation between the two axes of each joint, motors (0, 1), (2, 3), ..., in [-10, 10]."""
+    wave: Annotated[float, Range(-10.0, 10.0)] = 0.0
+    """Initial coupling along such a chain: +wave to the next joint, -wave to the one before, in [-10, 10]."""
     clip: Annotated[float, Range(0.0, 1e6)] = 0.015
     """Largest change of an element of C or h by learning in one step, in [0, 1e6]."""
     eps_h: Annotated[float, Range(0.0, 10.0)] = 0.0
@@ -108,7 +110,7 @@ class ULR(HistoryController):
                 f"{n_sensors} sensors for {n_motors} motors: ULR needs a joint sensor for every motor; "
                 "add the missing sensors or use a rule with a learned model, such as tipi."
             )
-        self.C[...] = initial_C(self.n_motors, self.n_sensors, config.C_0, config.rotation)
+        self.C[...] = initial_C(self.n_motors, self.n_sensors, config.C_0, config.rotation, config.wave)
         self.gamma: Array = np.full(self.n_motors, np.nan)
         rates = (config.eps, config.alpha, config.decay, config.c, config.clip, config.eps_h)
         self._rates = tuple(map(float, rates))

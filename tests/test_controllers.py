@@ -287,6 +287,17 @@ def test_rotation_couples_the_axes_of_each_joint():
         make("ulr", 5, 3, {"rotation": 0.6})
 
 
+@pytest.mark.parametrize("name", ["ulr", "identity"])
+def test_wave_couples_each_axis_to_the_next_joint_and_the_one_before(name):
+    C = make(name, 7, 6, {"C_0": 1.0, "wave": 0.3}).C
+    expected = np.eye(6, 7)
+    expected[[2, 3, 4, 5], [0, 1, 2, 3]] = 0.3
+    expected[[0, 1, 2, 3], [2, 3, 4, 5]] = -0.3
+    assert np.array_equal(C, expected)
+    with pytest.raises(ControllerError, match=r"wave = 0\.3 needs joints of two axes.*set wave to 0"):
+        make(name, 5, 3, {"wave": 0.3})
+
+
 # --- settings ---
 
 
@@ -351,7 +362,7 @@ def test_settings_are_frozen_and_checked():
 def test_ulr_starts_with_the_settings_of_the_hexapod():
     assert dataclasses.asdict(controllers.ULRConfig()) == {
         "eps": 0.0026, "alpha": 4.0, "d": 4, "decay": 5e-5, "c": 0.1, "C_0": 0.6, "rotation": 0.0,
-        "clip": 0.015, "eps_h": 0.0,
+        "wave": 0.0, "clip": 0.015, "eps_h": 0.0,
     }  # fmt: skip
 
 

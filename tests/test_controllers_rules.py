@@ -45,7 +45,8 @@ def test_rule_equals_its_naive_twin(name, settings, n_sensors, n_motors):
     s = sensors(2000, n_sensors)
     controller = make(name, n_sensors, n_motors, settings)
     config = dataclasses.asdict(controller.config)
-    config.pop("rotation", None)
+    for start in ("rotation", "wave"):
+        config.pop(start, None)
     C, h = getattr(naive, name)(s.tolist(), n_motors, **config)
     moved = []
     for x in s:
@@ -62,7 +63,7 @@ def test_ulr_equals_its_twin_at_the_size_of_the_hexapod():
     s = sensors(1000, 19)
     controller = make("ulr", 19, 18)
     config = dataclasses.asdict(controller.config)
-    del config["rotation"]
+    del config["rotation"], config["wave"]
     C, _ = naive.ulr(s.tolist(), 18, **config)
     for x in s:
         controller.step(x)
