@@ -42,16 +42,18 @@ class HexapodConfig(RobotConfig):
     """Greatest torque of a shoulder servo, on either axis [N m]."""
     tibia_power: float = 1.0
     """Greatest torque of a knee servo [N m]."""
-    vertical_limit: float = 0.9
+    vertical_limit: float = 0.6
     """Range of a shoulder up and down [rad]."""
-    horizontal_limit: float = 0.8
+    horizontal_limit: float = 0.4
     """Range of a shoulder to front and back [rad]."""
     knee_limit: float = 0.8
     """Range of a knee [rad]."""
-    velocity_scale: float = 0.5
+    velocity_scale: float = 0.4
     """Vertical speed of the trunk that reads as 1 [m/s]."""
     upright_support: float = 2.0
     """Stiffness of the support against a tilt of the trunk beyond a right angle [N m/rad]; 0: none."""
+    gravity: float = 9.81
+    """Gravitational acceleration, downwards [m/s²]."""
     friction: float = 2.4
     """Coulomb friction between body and ground [1]."""
     servo_speed: float = 25.0
@@ -82,8 +84,8 @@ class Hexapod(RobotEnv):
     ======  ==========  ======================  =========  =======
     index   motor       positive is             limit      power
     ======  ==========  ======================  =========  =======
-    3k      up/down     leg up                  .9 rad     2 N m
-    3k + 1  front/back  leg to the front        .8 rad     2 N m
+    3k      up/down     leg up                  .6 rad     2 N m
+    3k + 1  front/back  leg to the front        .4 rad     2 N m
     3k + 2  knee        tibia out               .8 rad     1 N m
     ======  ==========  ======================  =========  =======
 
@@ -93,7 +95,7 @@ class Hexapod(RobotEnv):
     index   sensor                         unit                 bound
     ======  =============================  ===================  =================
     0..17   joint angles as above          angle/limit          2.6 + noise
-    18      vertical velocity of trunk     speed/(.5 m/s)       40 + noise
+    18      vertical velocity of trunk     speed/(.4 m/s)       50 + noise
     ======  =============================  ===================  =================
 
     The soft support against turning over reports in `info["upright_support"]` whether it acted during

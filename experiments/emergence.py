@@ -1,0 +1,313 @@
+"""What emerges: learn with many seeds, freeze, and tell what an onlooker sees of the frozen behaviours."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import tyro
+from rich.table import Table
+
+from experiments import log
+from experiments.config import Settings, outcome
+from experiments.console import console, say
+from experiments.errors import ExperimentError, nearest
+from experiments.learn import Learn, learn, resolve
+from experiments.onlooker import DESCRIPTIONS, describe, see, spells
+from experiments.record import Record, record
+from experiments.sweep import sweep, workspace
+
+FREEZE = {"hexapod": (2.0, 4.0, 8.0), "snake": (1.0, 2.0, 4.0, 8.0)}
+"""Minutes at which controllers are frozen if nobody says otherwise."""
+WINDOW = 10.0
+"""Seconds of learning that are looked at together to say which mode the robot is in."""
+
+Columns = dict[str, tuple[str, str]]
+COLUMNS: dict[str, Columns] = {
+    # quantity: heading, format
+    "hexapod": {
+        "frequency": ("peak [Hz]", ".2f"),
+        "peak_share": ("share", ".2f"),
+        "height_std": ("height std [m]", ".3f"),
+        "airtime": ("airtime", ".2f"),
+        "std_x1": ("std x_1", ".3f"),
+        "tilt": ("tilt [rad]", ".2f"),
+        "support": ("support", ".3f"),
+    },
+    "snake": {
+        "roll": ("roll [rad/s]", "+.2f"),
+        "speed": ("speed [m/s]", ".3f"),
+        "along": ("along [m/s]", "+.3f"),
+        "across": ("across [m/s]", "+.3f"),
+        "frequency": ("peak [Hz]", ".2f"),
+        "peak_share": ("share", ".2f"),
+        "joint_std": ("joint std", ".2f"),
+        "height": ("top [m]", ".2f"),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Emergence:
+    """Let a robot learn with many seeds and measure what it does when frozen."""
+
+    robot: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ROBOT")]
+    """hexapod or snake."""
+    controller: str = "ulr"
+    """Learning rule by name, or your own as my_module:MyRule."""
+    seeds: int = 10
+    """Number of seeds: 1, 2, 3, ..."""
+    minutes: float = 8.0
+    """Length of learning in simulated minutes."""
+    freeze: tuple[float, ...] = ()
+    """Minutes at which the controller is frozen; 2 4 8 (hexapod) or 1 2 4 8 (snake) if not given."""
+    samples: int = 10_000
+    """Samples of each frozen behaviour that are looked at."""
+    transient: int = 10_000
+    """Samples before those, while the behaviour settles after freezing."""
+    controls: bool = False
+    """Change one thing at a time instead, and check the physics: what does it take?"""
+    push: bool = False
+    """Push the frozen robot from the side: does it change into another mode?"""
+    body: Settings = field(default_factory=dict)
+    """Settings of the body that differ from its defaults."""
+    rule: Settings = field(default_factory=dict)
+    """Settings of the learning rule that differ from its defaults."""
+    out: Path = Path("runs/emergence")
+    """Folder of the results; finished seeds are not computed again."""
+    jobs: int = 0
+    """Parallel processes on this machine; 0 for one per core."""
+    backend: Literal["local", "dask"] = "local"
+    """local: processes on this machine. dask: the workers of a Dask cluster."""
+    scheduler: str | None = None
+    """Address of the Dask scheduler, such as tcp://10.0.0.1:8786."""
+    quiet: bool = False
+    """Say nothing while working."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One seed: everything that decides what it learns and how it is looked at."""
+
+    robot: str
+    controller: str
+    seed: int
+    minutes: float
+    freeze: tuple[float, ...]
+    samples: int
+    transient: int
+    body: dict[str, Any]
+    rule: dict[str, Any]
+
+
+def emergence(config: Emergence) -> dict[str, Any]:
+    """Learn, freeze and look, seed by seed; prints table and verdict and saves them as JSON.
+
+    Returns
+    -------
+    dict
+        What is saved: the settings, the library versions, one row per seed (see `trial`), the verdict. With
+        `controls` or `push` what those print.
+
+    Raises
+    ------
+    ExperimentError
+        When the settings do not fit.
+    """
+    if config.controls and config.push:
+        raise ExperimentError("--controls and --push are two experiments: ask for one at a time")
+    if config.controls:
+        from experiments.controls import controls
+
+        return controls(config)
+    if config.push:
+        from experiments.push import push
+
+        return push(config)
+    trials = [make_trial(config, seed) for seed in seeds(config)]
+    rows = run(trial, trials, config, f"{config.robot} emergence")
+    document = save(config, "emergence", {"rows": rows, "verdict": verdict(config.robot, rows)})
+    console().print(table(config.robot, rows))
+    print("\n".join(document["verdict"]))
+    return document
+
+
+def seeds(config: Emergence) -> range:
+    """The seeds that are asked for: 1 to n."""
+    if config.seeds < 1:
+        raise ExperimentError(f"--seeds is {config.seeds}; it must be at least 1")
+    return range(1, config.seeds + 1)
+
+
+def make_trial(
+    config: Emergence, seed: int, body: dict[str, Any] | None = None, rule: dict[str, Any] | None = None
+) -> Trial:
+    """The trial of a seed with every setting spelled out, after changes of body and rule; refuses misfits."""
+    if config.robot not in DESCRIPTIONS:
+        raise ExperimentError(
+            f"what to look for is not stated for {config.robot!r}; {nearest(config.robot, DESCRIPTIONS)}"
+        )
+    if config.samples < 1000 or config.transient < 0:
+        raise ExperimentError(
+            f"--samples {config.samples} must be at least 1000 (20 s tell a mode), "
+            f"--transient {config.transient} must be 0 or more"
+        )
+    freeze = config.freeze or tuple(t for t in FREEZE[config.robot] if t <= config.minutes)
+    wanted = Learn(
+        config.robot,
+        config.controller,
+        minutes=config.minutes,
+        freeze=freeze or (config.minutes,),
+        seed=seed,
+        body=config.body | (body or {}),
+        rule=config.rule | (rule or {}),
+    )
+    wanted = resolve(wanted)
+    shared = {f.name for f in dataclasses.fields(Trial)} - {"samples", "transient"}
+    values = {name: getattr(wanted, name) for name in shared}
+    return Trial(**values, samples=config.samples, transient=config.transient)
+
+
+def run(function: Any, tasks: list[Any], config: Emergence, title: str) -> list[dict[str, Any]]:
+    """Run tasks where the command's options say, and keep what they return."""
+    return sweep(
+        function,
+        tasks,
+        store=config.out / "store",
+        title=title,
+        jobs=config.jobs,
+        backend=config.backend,
+        scheduler=config.scheduler,
+        quiet=config.quiet,
+    )
+
+
+def trial(config: Trial) -> dict[str, Any]:
+    """Learn with one seed and look at what it does, while it learns and when frozen.
+
+    Returns
+    -------
+    dict
+        `seed`; `reason`, why learning broke down, if it did; `learning`: the mode in each window of 10 s, the
+        longest stay in each mode [s] and, for the hexapod, the minute of its first jumps; `frozen`: by
+        freeze time, as told by the robot's description, or a `reason`.
+    """
+    with workspace() as folder:
+        path = learn_trial(config, folder)
+        with log.open_run(path) as learned:
+            row = {"seed": config.seed, "reason": learned.learning.reason, "learning": _learning(learned)}
+            any_frozen = bool(learned.frozen)
+        if any_frozen:
+            step = config.body["control_step"]
+            record(
+                Record((path,), config.samples, transient=config.transient, measure=step, jobs=1, quiet=True)
+            )
+        frozen: dict[str, Any] = {}
+        with log.open_run(path) as recorded:
+            for minutes in config.freeze:
+                found = recorded.behaviours.get(log.label(minutes))
+                if found is None:
+                    frozen[log.label(minutes)] = {"reason": "never reached: learning broke down before"}
+                elif found.reason:
+                    frozen[log.label(minutes)] = {"reason": found.reason}
+                else:
+                    frozen[log.label(minutes)] = describe(config.robot, see(found))
+    return row | {"frozen": frozen}
+
+
+def learn_trial(config: Trial, folder: Path) -> Path:
+    """The run file of a trial, as `selforg learn` with the same settings makes it."""
+    keys = ("robot", "controller", "seed", "minutes", "freeze", "body", "rule")
+    settings = {key: getattr(config, key) for key in keys}
+    return learn(Learn(**settings, out=folder / "run.h5", quiet=True))
+
+
+def _learning(learned: log.Run) -> dict[str, Any]:
+    whole = see(learned.learning)
+    window = round(WINDOW * whole.rate / whole.every)
+    numbers = [
+        describe(learned.robot, whole.part(start, start + window))
+        for start in range(0, len(whole.measures["z"]) - window + 1, window)
+    ]
+    modes = [found["mode"] for found in numbers]
+    outcome = {"modes": modes, "longest": spells(modes, WINDOW)}
+    if learned.robot == "hexapod":
+        jumps = [i for i, found in enumerate(numbers) if found["airtime"] > 0.05]
+        outcome["first_jumps"] = jumps[0] * WINDOW / 60 if jumps else None
+    return outcome
+
+
+def verdict(robot: str, rows: list[dict[str, Any]]) -> list[str]:
+    """In how many seeds the robot did what: sentences."""
+    n = len(rows)
+    lines = []
+    if robot == "hexapod":
+        names = list(dict.fromkeys(name for row in rows for name in row.get("frozen", ())))
+        for name in names:
+            found = [row["frozen"][name] for row in rows if "mode" in row.get("frozen", {}).get(name, {})]
+            wide = sum(x["std_x1"] > 0.15 for x in found)
+            grounded = sum(x["airtime"] <= 0.02 for x in found)
+            jump = sum(x["mode"] == "jumping" for x in found)
+            lines.append(
+                f"{name}: on the ground in {grounded} of {n} seeds, std of x_1 over .15 in {wide}, "
+                f"regular jumping (airtime over .3, peak share over .8) in {jump}"
+            )
+        first = [t for row in rows if (t := row.get("learning", {}).get("first_jumps")) is not None]
+        when = f"minute {min(first):.1f} to {max(first):.1f}" if first else "never"
+        lines.append(f"first jumps while learning: {when} in {len(first)} of {n} seeds")
+    else:
+        lived: Counter[str] = Counter()
+        kept: Counter[str] = Counter()
+        for row in rows:
+            lived.update(set(row.get("learning", {}).get("modes", ())))
+            kept.update({x["mode"] for x in row.get("frozen", {}).values() if "mode" in x})
+        for mode in ("rolling", "crawling", "writhing"):
+            lines.append(
+                f"{mode}: seen while learning in {lived[mode]} of {n} seeds, frozen in {kept[mode]} of {n}"
+            )
+        either = sum(
+            any(x.get("mode") in ("rolling", "crawling") for x in row.get("frozen", {}).values())
+            for row in rows
+        )
+        lines.append(f"rolling or crawling when frozen: {either} of {n} seeds")
+    failed = [row.get("seed") for row in rows if row.get("reason")]
+    if failed:
+        lines.append(f"broke down: {len(failed)} of {n} seeds")
+    return lines
+
+
+def table(robot: str, rows: list[dict[str, Any]]) -> Table:
+    """One row per seed and freeze time."""
+    columns = COLUMNS[robot]
+    found = Table("seed", "frozen", "mode", *(heading for heading, _ in columns.values()), box=None)
+    for row in rows:
+        for name, numbers in row.get("frozen", {}).items():
+            values = [format(numbers[key], form) for key, (_, form) in columns.items() if key in numbers]
+            found.add_row(str(row["seed"]), name, numbers.get("mode", numbers.get("reason", "")), *values)
+        if "frozen" not in row:
+            found.add_row(str(row.get("seed", "?")), "-", row.get("reason", ""))
+    return found
+
+
+def save(config: Emergence, what: str, content: dict[str, Any]) -> dict[str, Any]:
+    """Write settings, versions and content to OUT/ROBOT-RULE-WHAT.json."""
+    keys = ("backend", "scheduler", "controls", "push")
+    settings = {key: value for key, value in outcome(config).items() if key not in keys}
+    document = {"settings": settings, "versions": log.versions(), **content}
+    path = config.out / f"{config.robot}-{config.controller.replace(':', '.')}-{what}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1) + "\n")
+    say(f"numbers: {path}", config.quiet)
+    return document
+
+
+def spread(values: list[float], form: str = ".2f") -> str:
+    """Least, median and largest of some numbers."""
+    if not values:
+        return "-"
+    return " ".join(format(v, form) for v in (min(values), float(np.median(values)), max(values)))

@@ -1,0 +1,202 @@
+"""What an onlooker sees of a recorded behaviour: does it jump, roll or crawl, and how regularly?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.errors import ExperimentError
+from experiments.log import Recording
+
+Floats = NDArray[np.float64]
+
+HALF_WIDTH = 0.1
+"""Half the width of a spectral peak [Hz]: power this near to the largest counts as the peak's."""
+UPRIGHT = np.pi / 2
+"""Tilt of the hexapod beyond which its soft support acts [rad]."""
+LEAST_STD = 0.2
+"""Joint angles of a behaviour vary by more than this [limits]; otherwise the body just lies or slides."""
+LEAST_ROLL = 0.3
+"""Mean rate of turning about the long axis from which a snake rolls [rad/s]: a turn in 21 s."""
+LEAST_SPEED = 0.02
+"""Mean speed of the centre of mass from which a snake travels [m/s]: its own length in 200 s."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Rows of a recording as columns by name: what the body did, and all its sensors.
+
+    Attributes
+    ----------
+    rate : float
+        Sensor rows per second.
+    every : int
+        A row of `measures` belongs to every so many rows of `sensors`.
+    sensors : (N, n) array
+    measures : dict of (N / every,) arrays
+        As in `RobotEnv.measure`.
+    motors : int
+        The first so many sensors are joint angles.
+    """
+
+    rate: float
+    every: int
+    sensors: Floats
+    measures: dict[str, Floats]
+    motors: int
+
+    def part(self, start: int, stop: int) -> Seen:
+        """Rows start to stop of the measures, and the sensors that belong to them."""
+        return Seen(
+            self.rate,
+            self.every,
+            self.sensors[start * self.every : stop * self.every],
+            {name: values[start:stop] for name, values in self.measures.items()},
+            self.motors,
+        )
+
+
+def see(recording: Recording, first: int = 0, last: int | None = None) -> Seen:
+    """Read samples first..last of a recording (all, if not given)."""
+    measures = recording.tracks["measures"]
+    last = recording.steps if last is None else min(last, recording.steps)
+    if last - first < measures.every:
+        raise ExperimentError(f"{recording.name} holds {recording.steps} samples: nothing was seen")
+    rows = measures[-(-first // measures.every) : -(-last // measures.every)].astype(float)
+    return Seen(
+        rate=float(recording.attrs["rate_hz"]),
+        every=measures.every,
+        sensors=recording.sensors[first:last].astype(float),
+        measures=dict(zip(measures.names, rows.T, strict=True)),
+        motors=len(recording.actions.names),
+    )
+
+
+def describe(robot: str, seen: Seen) -> dict[str, Any]:
+    """The numbers of a behaviour, and its name in `mode`, by criteria that are stated with each robot's.
+
+    Raises
+    ------
+    ExperimentError
+        When nobody has said what to look for in this robot.
+    """
+    if robot not in DESCRIPTIONS:
+        known = ", ".join(DESCRIPTIONS)
+        raise ExperimentError(f"what to look for is stated for {known}, not for {robot!r}")
+    return DESCRIPTIONS[robot](seen)
+
+
+def hexapod(seen: Seen) -> dict[str, Any]:
+    """Jumping in numbers.
+
+    Returns
+    -------
+    dict
+        `frequency` [Hz] and `peak_share` of the largest peak in the spectrum of the trunk's height;
+        `height_std` [m]; `airtime`, share of the time without ground contact; `std_x1`, of the first sensor;
+        `tilt`, mean inclination of the trunk [rad]; `support`, share of steps in which the soft support
+        against turning over acts; `mode`:
+
+        - jumping: airtime over .3 with a peak share over .8,
+        - hopping: airtime over .02 otherwise,
+        - up-down: no more airtime, and std_x1 over .02 with a peak share over .5,
+        - quiet: none of these.
+    """
+    z = seen.measures["z"]
+    frequency, share = peak(z, seen.rate / seen.every)
+    airtime = float(np.mean(seen.measures["contacts"] == 0))
+    std = float(seen.sensors[:, 0].std())
+    if airtime > 0.3 and share > 0.8:
+        mode = "jumping"
+    elif airtime > 0.02:
+        mode = "hopping"
+    else:
+        mode = "up-down" if std > 0.02 and share > 0.5 else "quiet"
+    return {
+        "mode": mode,
+        "frequency": frequency,
+        "peak_share": share,
+        "height_std": float(z.std()),
+        "airtime": airtime,
+        "std_x1": std,
+        "tilt": float(seen.measures["tilt"].mean()),
+        "support": float(np.mean(seen.measures["tilt"] > UPRIGHT)),
+    }
+
+
+def snake(seen: Seen) -> dict[str, Any]:
+    """Rolling and crawling in numbers.
+
+    Returns
+    -------
+    dict
+        `roll`, mean rate at which the segments turn about their own long axes, its sign told by the right
+        hand [rad/s]; `speed`, the way of the centre of mass from beginning to end in a straight line, per
+        time [m/s]; `along` and `across`, mean velocity in the direction of the body and to its left [m/s];
+        `frequency` [Hz] and `peak_share` of the middle joint's first axis; `joint_std`, mean standard
+        deviation of the joint angles [limits]; `height`, mean of the highest segment [m]; `mode`:
+
+        - rolling: joint_std over .2 and roll over .3 rad/s in either direction,
+        - log-rolling: that much roll with stiffer joints, which is no behaviour,
+        - crawling: joint_std over .2 and speed over .02 m/s, no rolling,
+        - writhing: joint_std over .2, neither of both,
+        - quiet: none of these.
+    """
+    m, rate = seen.measures, seen.rate / seen.every
+    centre = np.stack([m["cx"], m["cy"]], axis=1)
+    speed = float(np.hypot(*(centre[-1] - centre[0])) / (max(len(centre) - 1, 1) / rate))
+    roll, std = float(m["roll"].mean()), float(seen.sensors[:, : seen.motors].std(axis=0).mean())
+    middle = 2 * (seen.motors // 4)  # 6 of 14: the first axis of joint 4 of 7
+    frequency, share = peak(seen.sensors[:, middle], seen.rate)
+    if abs(roll) > LEAST_ROLL:
+        mode = "rolling" if std > LEAST_STD else "log-rolling"
+    elif std > LEAST_STD:
+        mode = "crawling" if speed > LEAST_SPEED else "writhing"
+    else:
+        mode = "quiet"
+    return {
+        "mode": mode,
+        "roll": roll,
+        "speed": speed,
+        "along": float(m["along"].mean()),
+        "across": float(m["across"].mean()),
+        "frequency": frequency,
+        "peak_share": share,
+        "joint_std": std,
+        "height": float(m["top"].mean()),
+    }
+
+
+DESCRIPTIONS: dict[str, Callable[[Seen], dict[str, Any]]] = {"hexapod": hexapod, "snake": snake}
+
+
+def peak(values: Floats, rate: float) -> tuple[float, float]:
+    """Frequency of the largest peak in the spectrum [Hz], and its share of the variance.
+
+    The spectrum is that of the values times Hann's window; all power within .1 Hz of the largest belongs to
+    the peak, so it takes at least 20 s to tell two apart. A constant has no peak: (0, 0).
+    """
+    values = values - values.mean()
+    if len(values) < 4 or not np.ptp(values) > 1e-9:
+        return 0.0, 0.0
+    power = np.abs(np.fft.rfft(values * np.hanning(len(values)))) ** 2
+    frequency = np.fft.rfftfreq(len(values), 1 / rate)
+    power[0] = 0.0  # what the window leaves of the mean
+    largest = frequency[np.argmax(power)]
+    near = np.abs(frequency - largest) <= HALF_WIDTH
+    return float(largest), float(power[near].sum() / power.sum())
+
+
+def spells(modes: list[str], seconds: float) -> dict[str, float]:
+    """Longest unbroken stay in each mode [s], of windows of so many seconds one after the other."""
+    longest: dict[str, float] = {}
+    start = 0
+    for i in range(1, len(modes) + 1):
+        if i == len(modes) or modes[i] != modes[start]:
+            longest[modes[start]] = max(longest.get(modes[start], 0.0), (i - start) * seconds)
+            start = i
+    return longest
