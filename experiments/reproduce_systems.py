@@ -1,0 +1,231 @@
+"""The paper's equations, simulated and measured again: Lorenz with and without noise, and AR(2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import quantify as q
+from experiments import log
+from experiments.beside import Row, rows
+from experiments.config import outcome
+from experiments.quantify import Quantify, write_json
+from experiments.reference import Recipe, crossover, decomposition_settings, evaluate, recipe
+from experiments.sweep import Scale, sweep
+from quantify.ksg import predictive_information
+from quantify.scaling import all_pairs
+from quantify.systems import AutoRegressive, Lorenz
+
+Floats = NDArray[np.float64]
+LORENZ = ("D", "const", "eps*", "E_state", "E_mem", "E_core", "PI")
+
+
+@dataclass(frozen=True)
+class LorenzTask:
+    """One series of the Lorenz system, measured as one column of the paper's table."""
+
+    column: str
+    noise: float
+    samples: int
+    seed: int
+    step: float
+    sampling: float
+    tau: int
+    m_max: int
+    grid_points: int
+    grid_smallest: float
+    recipe: Recipe
+    crossover: dict[str, Any]
+    predictive: dict[str, Any]
+
+    def series(self) -> Floats:
+        """The observable x."""
+        system = Lorenz(noise=self.noise, step=self.step, sampling=self.sampling)
+        return np.ascontiguousarray(system.sample(self.samples, self.seed)[:, 0])
+
+
+def lorenz_task(task: LorenzTask) -> dict[str, Any]:
+    """Simulate and measure: the numbers of the table, and for the first seed the whole result."""
+    x = task.series()
+    eps = np.geomspace(np.ptp(x), task.grid_smallest, task.grid_points)
+    sums = q.correlation_sums(x, tau=task.tau, m_max=task.m_max, eps=eps, rng=task.seed)
+    r = task.recipe
+    values = evaluate(sums, r)
+    values["eps*"] = crossover(sums, **task.crossover)
+    done: dict[str, Any] = {"column": task.column, "seed": task.seed, "values": values}
+    if not task.predictive:
+        return done
+    PI = predictive_information(x, tau=task.tau, half=False, rng=task.seed, **task.predictive)
+    values["PI"] = float(PI.PI.max())
+    settings = decomposition_settings(r)
+    result = q.quantify_sums(sums, eps_range=r.range, rng=task.seed, **settings)
+    return done | {"theiler": sums.theiler, "result": result.to_dict()}
+
+
+def lorenz(part: dict[str, Any], folder: Path, scale: Scale, quiet: bool) -> dict[str, Any]:
+    """Simulate and measure all columns of the Lorenz table.
+
+    Returns
+    -------
+    dict
+        `rows` (Row), `measurements` (one dict per column and seed), and `files` for the report page.
+    """
+    shared = {key: part[key] for key in ("samples", "step", "sampling", "tau", "m_max")}
+    shared |= {key: part[key] for key in ("grid_points", "grid_smallest", "crossover")}
+    columns = {column["name"]: column for column in part["column"]}
+    tasks = [
+        LorenzTask(
+            column=name,
+            noise=column["noise"],
+            seed=seed,
+            recipe=recipe(column),
+            # A scan of nearest neighbours is slow and scatters little between seeds: once is enough.
+            predictive=part["predictive"] if seed == part["seeds"][0] else {},
+            **shared,
+        )
+        for name, column in columns.items()
+        for seed in part["seeds"]
+    ]
+    found = sweep(
+        lorenz_task,
+        tasks,
+        store=folder / "store",
+        title="lorenz",
+        jobs=scale.jobs,
+        backend=scale.backend,
+        scheduler=scale.scheduler,
+        quiet=quiet,
+    )
+    files = [_save(folder, t, done) for t, done in zip(tasks, found, strict=True) if "result" in done]
+    return {
+        "rows": _table(part, columns, found, LORENZ),
+        "measurements": [{k: v for k, v in done.items() if k != "result"} for done in found],
+        "files": files,
+    }
+
+
+def _table(
+    part: dict[str, Any],
+    columns: dict[str, dict[str, Any]],
+    found: list[dict[str, Any]],
+    quantities: tuple[str, ...],
+) -> list[Row]:
+    return rows(
+        list(columns),
+        quantities,
+        {name: column["paper"] for name, column in columns.items()},
+        {name: column["tolerance"] for name, column in columns.items()},
+        {name: [d["values"] for d in found if d.get("column") == name] for name in columns},
+    )
+
+
+def _save(folder: Path, task: LorenzTask, done: dict[str, Any]) -> Path:
+    """Write the series and its result, for the page and for whoever wants to look closer."""
+    series = folder / f"lorenz {task.column}.npy".replace(" ", "-")
+    if not series.exists():
+        np.save(series, task.series())
+    settings = outcome(
+        Quantify(
+            str(series),
+            tau=task.tau,
+            m_max=task.m_max,
+            theiler=done["theiler"],
+            eps_range=task.recipe.range,
+            s_min=task.recipe.s_min,
+        )
+    )
+    document = {
+        "source": series.name,
+        "settings": {key: value for key, value in settings.items() if key not in ("source", "freeze")},
+        "versions": log.versions(),
+        "result": done["result"],
+    }
+    return write_json(series, "", document)
+
+
+@dataclass(frozen=True)
+class AR2Task:
+    """One series of the AR(2) process, measured at one delay."""
+
+    a: tuple[float, ...]
+    tau: int
+    samples: int
+    seed: int
+    m_max: int
+    theiler: int
+    E: tuple[int, ...]
+    PI: tuple[int, ...]
+    predictive: dict[str, Any]
+
+
+def ar2_task(task: AR2Task) -> dict[str, Any]:
+    """Simulate and estimate: E_m and PI_m from correlation sums as eps -> 0, PI_m from nearest neighbours."""
+    x = AutoRegressive(task.a).sample(task.samples, task.seed)
+    sums = q.correlation_sums(
+        x, tau=task.tau, m_max=task.m_max, theiler=task.theiler, blocks=0, rng=task.seed
+    )
+    e = q.entropies(sums)
+    values = {f"E_{m}": at_zero(e.E[m - 1], sums, m) for m in task.E}
+    values |= {f"PI_{m}": at_zero(e.PI[m - 1], sums, 2 * m) for m in task.PI}
+    if task.predictive:
+        found = predictive_information(
+            x, tau=task.tau, coordinates="canonical", half=False, rng=task.seed, **task.predictive
+        )
+        values |= {f"PI_{m} (KSG)": float(v) for m, v in zip(found.m, found.PI[0], strict=True)}
+    return {"column": f"delay {task.tau}", "seed": task.seed, "values": values}
+
+
+def at_zero(y: Floats, sums: q.CorrelationSums, m: int) -> float:
+    """Limit eps -> 0 of a quantity made of H_1..H_m, on the smallest scales with enough pairs.
+
+    The density is smooth, so that H_m(eps) + m ln(2 eps) departs from its limit by terms of eps^2, eps^4, ...
+    A line in eps^2 through two octaves will do; six coordinates leave few pairs at small eps, so that the
+    next order is needed, and fewer pairs must do.
+    """
+    degree, min_pairs = (1, 1e4) if m < 6 else (2, 3e3)
+    enough = sums.C[m - 1] * all_pairs(sums) >= min_pairs
+    eps, y = sums.eps[enough], y[enough]
+    near = eps <= 4 * eps[-1]
+    return float(np.polynomial.Polynomial.fit(eps[near] ** 2, y[near], degree).convert().coef[0])
+
+
+def ar2(part: dict[str, Any], folder: Path, scale: Scale, quiet: bool) -> dict[str, Any]:
+    """Simulate and measure the AR(2) process at all delays; the reference is exact (see `lorenz`)."""
+    process = AutoRegressive(tuple(part["a"]))
+    tasks = [
+        AR2Task(
+            a=process.a,
+            tau=tau,
+            samples=part["samples"],
+            seed=seed,
+            m_max=part["m_max"],
+            theiler=part["theiler"],
+            E=tuple(part["E"]),
+            PI=tuple(part["PI"]),
+            predictive=part["predictive"],
+        )
+        for tau in part["delays"]
+        for seed in part["seeds"]
+    ]
+    found = sweep(
+        ar2_task,
+        tasks,
+        store=folder / "store",
+        title="ar2",
+        jobs=scale.jobs,
+        backend=scale.backend,
+        scheduler=scale.scheduler,
+        quiet=quiet,
+    )
+    columns: dict[str, dict[str, Any]] = {}
+    for tau in part["delays"]:
+        exact = {f"E_{m}": process.E(m, tau=tau) for m in part["E"]}
+        exact |= {f"PI_{m}": process.PI(m, tau=tau) for m in part["PI"]}
+        exact |= {f"PI_{m} (KSG)": process.PI(m, tau=tau) for m in part["predictive"]["m"]}
+        columns[f"delay {tau}"] = {"paper": exact, "tolerance": dict.fromkeys(exact, part["tolerance"])}
+    quantities = tuple(columns[f"delay {part['delays'][0]}"]["paper"])
+    return {"rows": _table(part, columns, found, quantities), "measurements": found, "files": []}
