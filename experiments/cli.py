@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "export": ("experiments.export", "Export", "export", "write recordings as CSV or in Minari's layout"),
     "bodies": ("experiments.bodies", "Bodies", "bodies", "print the robots' data sheets, draw them"),
     "emergence": ("experiments.emergence", "Emergence", "emergence", "what emerges, seed by seed; controls"),
+    "behaviours": ("experiments.behaviours", "Behaviours", "behaviours", "list behaviours that come along"),
     "doctor": ("experiments.doctor", "Doctor", "doctor", "check installation and speed"),
     "salvage": ("experiments.salvage", "Salvage", "salvage", "save what can be read of a damaged run file"),
 }

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import tyro
+from numpy.typing import NDArray
 
 import controllers
 from experiments import log
 from experiments.console import bars, say
 from experiments.errors import ExperimentError, FileError, nearest
 from experiments.loop import make_body
+from experiments.shipped import find_behaviour
 
 
 @dataclass(frozen=True)
 class Video:
     """Film the behaviour of a frozen controller."""
 
-    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN.h5")]
-    """Run file written by `selforg learn`."""
-    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT.mp4")]
+    run: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[RUN.h5]")] = None
+    """Run file written by `selforg learn`; not with --behaviour."""
+    out: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="OUT.mp4")] = None
     """Film to write."""
+    behaviour: str = ""
+    """A behaviour that comes with the project, in place of a run; `selforg behaviours` lists them."""
     freeze: float | None = None
     """Freeze time in minutes; the last one of the run if not given."""
     seconds: float = 20.0
@@ -32,12 +37,16 @@ class Video:
     """Seconds after freezing that are left out, while the behaviour settles."""
     fps: float = 25.0
     """Pictures per second, in real time."""
+    pictures: int = 6
+    """Pictures of a film strip (OUT.png), evenly spread over --seconds."""
     quiet: bool = False
     """Say nothing while working."""
 
 
 def video(config: Video) -> Path:
     """Film a frozen behaviour from the moment it was frozen; memory does not grow with the length.
+
+    A name that ends in .png gets a film strip: pictures side by side, the first at the left.
 
     Raises
     ------
@@ -46,58 +55,98 @@ def video(config: Video) -> Path:
     """
     if config.seconds <= 0 or config.skip < 0 or config.fps <= 0:
         raise ExperimentError("--seconds and --fps must be greater than 0, --skip must be 0 or more")
-    if config.out.suffix.lower() not in (".mp4", ".mkv", ".mov"):
-        raise ExperimentError(f"{config.out} must end in .mp4, .mkv or .mov")
-    with log.open_run(config.run) as run:
+    path, out = _paths(config)
+    if out.suffix.lower() not in (".mp4", ".mkv", ".mov", ".png"):
+        raise ExperimentError(f"{out} must end in .mp4, .mkv, .mov, or in .png for a film strip")
+    with log.open_run(path) as run:
         if not run.frozen:
-            raise FileError(f"{config.run} holds no frozen controller yet")
+            raise FileError(f"{path} holds no frozen controller yet")
         name = list(run.frozen)[-1] if config.freeze is None else log.label(config.freeze)
         if name not in run.frozen:
-            raise FileError(f"{config.run} has no controller frozen at {name}; {nearest(name, run.frozen)}")
-        film(run.robot, run.config["body"], run.frozen[name], config)
-    say(f"{config.out}: {config.seconds:g} s of {name}", config.quiet)
-    return config.out
+            raise FileError(f"{path} has no controller frozen at {name}; {nearest(name, run.frozen)}")
+        robot, settings, frozen = run.robot, run.config["body"], run.frozen[name]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = out.with_name(f".{out.stem}.tmp{out.suffix}")
+    try:
+        if out.suffix.lower() == ".png":
+            _write_strip(temporary, robot, settings, frozen, config)
+        else:
+            _write_film(temporary, robot, settings, frozen, config)
+        temporary.replace(out)
+    finally:
+        temporary.unlink(missing_ok=True)
+    say(f"{out}: {config.seconds:g} s of {config.behaviour or name}", config.quiet)
+    return out
 
 
-def film(robot: str, settings: dict[str, object], frozen: log.FrozenState, config: Video) -> None:
-    """Let a frozen controller act and stream pictures of it into a film."""
-    import imageio_ffmpeg
+def _paths(config: Video) -> tuple[Path, Path]:
+    """What to film and where to write it."""
+    run, out = config.run, config.out
+    if config.behaviour:
+        if out is not None:
+            raise ExperimentError(f"--behaviour takes the place of {run}: give the film's name alone")
+        run, out = find_behaviour(config.behaviour), run
+    if run is None or out is None:
+        raise ExperimentError("give RUN.h5 and OUT.mp4, or --behaviour NAME and OUT.mp4")
+    return run, out
 
+
+def pictures(
+    robot: str, settings: dict[str, object], frozen: log.FrozenState, skip: float, seconds: float, fps: float
+) -> Iterator[NDArray[np.uint8]]:
+    """Let a frozen controller act and draw it, `fps` times per second of simulated time."""
     body = make_body(robot, dict(settings), render_mode="rgb_array")
     controller = controllers.find(frozen.kind).from_state(frozen.controller)
-    temporary = config.out.with_name(f".{config.out.stem}.tmp{config.out.suffix}")
-    config.out.parent.mkdir(parents=True, exist_ok=True)
     try:
         s = body.restore(frozen.body)
         rate = 1 / body.config.control_step
-        # A picture is due whenever real time has moved on by 1/fps.
-        every = max(1, round(rate / config.fps))
-        first = round(config.skip * rate)
-        steps = first + round(config.seconds * rate)
-        writer = None
-        with bars(config.quiet) as bar:
-            report = bar("film [steps]")
-            for t in range(steps):
-                if t >= first and (t - first) % every == 0:
-                    picture = np.ascontiguousarray(body.render())
-                    if writer is None:
-                        height, width = picture.shape[:2]
-                        writer = imageio_ffmpeg.write_frames(
-                            str(temporary),
-                            (width, height),
-                            fps=rate / every,
-                            macro_block_size=2,
-                            ffmpeg_log_level="error",
-                        )
-                        writer.send(None)
-                    writer.send(picture)
-                    report(t, steps)
-                s, _, ended, _, info = body.step(controller.step(s).astype(np.float32))
-                if ended:
-                    raise ExperimentError(f"the simulation broke down at step {t}: {info['reason']}")
-        if writer is not None:
-            writer.close()
-        temporary.replace(config.out)
+        first, steps = round(skip * rate), round((skip + seconds) * rate)
+        # The k-th picture is due at the control step nearest to k/fps.
+        due = {first + round(k * rate / fps) for k in range(max(1, round(seconds * fps)))}
+        for t in range(steps):
+            if t in due:
+                yield np.ascontiguousarray(body.render())
+            s, _, ended, _, info = body.step(controller.step(s).astype(np.float32))
+            if ended:
+                raise ExperimentError(f"the simulation broke down at step {t}: {info['reason']}")
     finally:
-        temporary.unlink(missing_ok=True)
         body.close()
+
+
+def _write_film(
+    path: Path, robot: str, settings: dict[str, object], frozen: log.FrozenState, config: Video
+) -> None:
+    import imageio_ffmpeg
+
+    writer = None
+    total = max(1, round(config.seconds * config.fps))
+    with bars(config.quiet) as bar:
+        report = bar("film [pictures]")
+        shots = pictures(robot, settings, frozen, config.skip, config.seconds, config.fps)
+        for done, picture in enumerate(shots):
+            if writer is None:
+                height, width = picture.shape[:2]
+                writer = imageio_ffmpeg.write_frames(
+                    str(path), (width, height), fps=config.fps, macro_block_size=2, ffmpeg_log_level="error"
+                )
+                writer.send(None)
+            writer.send(picture)
+            report(done + 1, total)
+    if writer is not None:
+        writer.close()
+
+
+def _write_strip(
+    path: Path, robot: str, settings: dict[str, object], frozen: log.FrozenState, config: Video
+) -> None:
+    """Pictures in a row; each is drawn by the camera that follows the robot and cut to its middle."""
+    import matplotlib.image
+
+    fps = config.pictures / config.seconds
+    shots = [
+        picture[:, picture.shape[1] // 6 : -picture.shape[1] // 6]
+        for picture in pictures(robot, settings, frozen, config.skip, config.seconds, fps)
+    ]
+    gap = np.full((shots[0].shape[0], 4, 3), 255, np.uint8)
+    row = [part for shot in shots for part in (shot, gap)][:-1]
+    matplotlib.image.imsave(path, np.hstack(row)[::2, ::2], format="png")
