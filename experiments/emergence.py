@@ -74,6 +74,8 @@ class Emergence:
     """Change one thing at a time instead, and check the physics: what does it take?"""
     push: bool = False
     """Push the frozen robot from the side: does it change into another mode?"""
+    impulse: float = 2.0
+    """Size of the push [N s]: a robot of 1 kg is set to move at so many m/s."""
     body: Settings = field(default_factory=dict)
     """Settings of the body that differ from its defaults."""
     rule: Settings = field(default_factory=dict)
@@ -235,11 +237,11 @@ def _learning(learned: log.Run) -> dict[str, Any]:
         for start in range(0, len(whole.measures["z"]) - window + 1, window)
     ]
     modes = [found["mode"] for found in numbers]
-    outcome = {"modes": modes, "longest": spells(modes, WINDOW)}
+    told: dict[str, Any] = {"modes": modes, "longest": spells(modes, WINDOW)}
     if learned.robot == "hexapod":
         jumps = [i for i, found in enumerate(numbers) if found["airtime"] > 0.05]
-        outcome["first_jumps"] = jumps[0] * WINDOW / 60 if jumps else None
-    return outcome
+        told["first_jumps"] = jumps[0] * WINDOW / 60 if jumps else None
+    return told
 
 
 def verdict(robot: str, rows: list[dict[str, Any]]) -> list[str]:

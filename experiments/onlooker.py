@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.errors import ExperimentError
+from experiments.learn import measures
 from experiments.log import Recording
+from experiments.loop import Loop
 
 Floats = NDArray[np.float64]
 
@@ -74,6 +76,25 @@ def see(recording: Recording, first: int = 0, last: int | None = None) -> Seen:
         measures=dict(zip(measures.names, rows.T, strict=True)),
         motors=len(recording.actions.names),
     )
+
+
+def watch(body: Any, controller: Any, s: NDArray[np.float32], steps: int) -> tuple[Seen, NDArray[np.float32]]:
+    """Let a frozen controller act for so many steps and look at each; gives the last observation, too.
+
+    Raises
+    ------
+    ExperimentError
+        When the simulation breaks down.
+    """
+    loop = Loop(body, controller, [measures(body, 1)])
+    loop.s = s
+    block = loop.advance(0, steps)
+    if block.reason:
+        raise ExperimentError(block.reason)
+    rows, names = block.rows["measures"].astype(float), loop.watches[0].track.attrs["names"]
+    rate = 1 / body.config.control_step
+    columns = dict(zip(names, rows.T, strict=True))
+    return Seen(rate, 1, block.rows["sensors"].astype(float), columns, len(body.motor_names)), loop.s
 
 
 def describe(robot: str, seen: Seen) -> dict[str, Any]:
