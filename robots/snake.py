@@ -34,6 +34,8 @@ class SnakeConfig(RobotConfig):
     """Range of each joint axis [rad]."""
     friction: float = 0.7
     """Coulomb friction between body and ground [1]."""
+    friction_along: float = 1.0
+    """Friction along a segment in units of that across it [1]; below 1 as with a snake's scales."""
     servo_speed: float = 8.0
     """Servo's target speed is servo_speed/2 times the deviation from the set point [1/s]."""
 
@@ -45,7 +47,8 @@ class Snake(RobotEnv):
 
     Each of the seven joints has two crossed axes: neighbours can be inclined to each other but not twisted,
     so to roll the snake has to bend all its joints in turn. Segments do not collide with one another.
-    Joints are counted from the head, segment 1.
+    Joints are counted from the head, segment 1. With `friction_along` below 1 the segments slide more easily
+    along their axes than across, as a snake with scales does; it can then crawl by waves that lie on the ground.
 
     Actions (14), in units of the limit 1.26 rad, each in [-1, 1], power 2 N m; for joint k = 1..7:
 
@@ -91,6 +94,15 @@ class Snake(RobotEnv):
                 ]
                 motors += [Motor(name, config.limit, config.power) for name in (sideways, upwards)]
         return Body(urdf=robot("snake", parts), motors=tuple(motors), start_height=radius)
+
+    def _build(self) -> None:
+        super()._build()
+        if self.config.friction_along != 1:
+            for index in (-1, *self._joints[1::2]):
+                p.changeDynamics(
+                    self._robot, index, anisotropicFriction=[self.config.friction_along, 1, 1],
+                    physicsClientId=self._client,
+                )  # fmt: skip
 
     def measure(self) -> dict[str, float]:
         """What an onlooker sees, on demand: as for every robot, and how the snake as a whole moves.

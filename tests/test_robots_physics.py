@@ -376,6 +376,24 @@ def test_snake_is_measured_as_a_whole() -> None:
     assert env.measure()["across"] < 0.2 - 0.1  # the rear swings to one side
 
 
+@pytest.mark.parametrize("along", [1.0, 0.5, 0.1])
+def test_snake_with_scales_slides_along_itself(along: float) -> None:
+    env = make("snake", power=0.0, friction=0.6, friction_along=along)
+
+    def pushed(velocity: list[float]) -> list[dict[str, float]]:
+        env.reset(seed=0)
+        place(env, base=np.concatenate([env.snapshot()["base"][:7], velocity, np.zeros(3)]))
+        return [env.measure() for _ in range(11) if env.step(np.zeros(14))]
+
+    seen = pushed([1.0, 0.0, 0.0])
+    # Coulomb friction brakes by mu g; on soft ground the weight swings by some per cent.
+    braking = (seen[0]["along"] - seen[-1]["along"]) / (10 * 0.02)
+    assert braking == pytest.approx(along * 0.6 * 6.0, rel=0.1)
+    # Across it keeps its grip: pushed sideways, it soon rolls without sliding.
+    last = pushed([0.0, 1.0, 0.0])[-1]
+    assert last["across"] == pytest.approx(-last["roll"] * 0.12, rel=0.03)
+
+
 def test_snake_cannot_twist() -> None:
     env = Snake(SnakeConfig())
     assert len(env.motor_names) == 14
