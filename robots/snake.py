@@ -48,7 +48,7 @@ class Snake(RobotEnv):
     Each of the seven joints has two crossed axes: neighbours can be inclined to each other but not twisted,
     so to roll the snake has to bend all its joints in turn. Segments do not collide with one another.
     Joints are counted from the head, segment 1. With `friction_along` below 1 the segments slide more easily
-    along their axes than across, as a snake with scales does; it can then crawl by waves that lie on the ground.
+    along their axes than across, as a snake with scales: it can then crawl by waves that lie on the ground.
 
     Actions (14), in units of the limit 1.26 rad, each in [-1, 1], power 2 N m; for joint k = 1..7:
 
