@@ -173,6 +173,8 @@ def _print_list(found: dict[str, Shipped]) -> None:
     for robot in dict.fromkeys(item.robot for item in found.values()):
         columns = COLUMNS[robot]
         table = Table("behaviour", "mode", *(heading for heading, _ in columns.values()), box=None)
+        for column in table.columns[:2]:
+            column.no_wrap = True
         for item in found.values():
             if item.robot == robot:
                 values = [format(item.numbers[key], form) for key, (_, form) in columns.items()]

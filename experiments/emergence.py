@@ -287,6 +287,8 @@ def table(robot: str, rows: list[dict[str, Any]]) -> Table:
     """One row per seed and freeze time."""
     columns = COLUMNS[robot]
     found = Table("seed", "frozen", "mode", *(heading for heading, _ in columns.values()), box=None)
+    for column in found.columns[:3]:
+        column.no_wrap = True
     for row in rows:
         for name, numbers in row.get("frozen", {}).items():
             values = [format(numbers[key], form) for key, (_, form) in columns.items() if key in numbers]

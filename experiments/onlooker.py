@@ -24,8 +24,12 @@ LEAST_STD = 0.2
 """Joint angles of a behaviour vary by more than this [limits]; otherwise the body just lies or slides."""
 LEAST_ROLL = 0.3
 """Mean rate of turning about the long axis from which a snake rolls [rad/s]: a turn in 21 s."""
-LEAST_SPEED = 0.02
-"""Mean speed of the centre of mass from which a snake travels [m/s]: its own length in 200 s."""
+MOST_ROLL = 0.15
+"""Mean rate of turning below which a snake that travels crawls, and does not roll [rad/s]."""
+LEAST_SPEED = 0.03
+"""Mean speed from which a snake travels [m/s]: its own length in two minutes."""
+STRETCH = 10.0
+"""A snake that crawls in circles travels, too: its speed is that of ways of so many seconds [s]."""
 
 
 @dataclass(frozen=True)
@@ -156,27 +160,28 @@ def snake(seen: Seen) -> dict[str, Any]:
     -------
     dict
         `roll`, mean rate at which the segments turn about their own long axes, its sign told by the right
-        hand [rad/s]; `speed`, the way of the centre of mass from beginning to end in a straight line, per
-        time [m/s]; `along` and `across`, mean velocity in the direction of the body and to its left [m/s];
+        hand [rad/s]; `speed` of the centre of mass, mean over straight ways of 10 s [m/s]; `along` and `across`, mean velocity in the direction of the body and to its left [m/s];
         `frequency` [Hz] and `peak_share` of the middle joint's first axis; `joint_std`, mean standard
         deviation of the joint angles [limits]; `height`, mean of the highest segment [m]; `mode`:
 
         - rolling: joint_std over .2 and roll over .3 rad/s in either direction,
         - log-rolling: that much roll with stiffer joints, which is no behaviour,
-        - crawling: joint_std over .2 and speed over .02 m/s, no rolling,
+        - crawling: joint_std over .2 and speed over .03 m/s with a roll below .15 rad/s,
         - writhing: joint_std over .2, neither of both,
         - quiet: none of these.
     """
     m, rate = seen.measures, seen.rate / seen.every
     centre = np.stack([m["cx"], m["cy"]], axis=1)
-    speed = float(np.hypot(*(centre[-1] - centre[0])) / (max(len(centre) - 1, 1) / rate))
+    stretch = max(1, min(round(STRETCH * rate), len(centre) - 1))
+    ways = np.diff(centre[::stretch], axis=0)
+    speed = float(np.hypot(*ways.T).mean() * rate / stretch) if len(ways) else 0.0
     roll, std = float(m["roll"].mean()), float(seen.sensors[:, : seen.motors].std(axis=0).mean())
     middle = 2 * (seen.motors // 4)  # 6 of 14: the first axis of joint 4 of 7
     frequency, share = peak(seen.sensors[:, middle], seen.rate)
     if abs(roll) > LEAST_ROLL:
         mode = "rolling" if std > LEAST_STD else "log-rolling"
     elif std > LEAST_STD:
-        mode = "crawling" if speed > LEAST_SPEED else "writhing"
+        mode = "crawling" if speed > LEAST_SPEED and abs(roll) < MOST_ROLL else "writhing"
     else:
         mode = "quiet"
     return {

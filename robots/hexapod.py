@@ -104,7 +104,7 @@ class Hexapod(RobotEnv):
 
     Config = HexapodConfig
     config: HexapodConfig
-    view = Camera(distance=2.3, yaw=35.0)
+    view = Camera(distance=2.1, yaw=20.0, pitch=-11.0)
 
     @classmethod
     def body(cls, config: HexapodConfig) -> Body:

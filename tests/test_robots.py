@@ -411,7 +411,7 @@ def test_every_field_of_a_config_is_described_with_its_unit(name: str) -> None:
 
 
 VERSIONS = {
-    "selforg/Hexapod-v0": "a0bd3a09ac26",
+    "selforg/Hexapod-v0": "af48452c19c3",
     "selforg/Snake-v0": "42e4f13fffa4",
     "selforg/Spherical-v0": "b14c40c7bd13",
     "selforg/Barrel-v0": "e790b63e66c7",
