@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -35,8 +36,10 @@ from quantify.plain import to_plain
 
 Backend = Literal["local", "dask"]
 
-# How often Dask runs a task again that died with its worker's memory or connection.
+# How often Dask tries a task again that could not be brought to its end on a worker.
 RETRIES = 3
+# Seconds to wait for a scheduler to answer.
+CONNECT = 10.0
 # Seconds between two lines about the progress where there is no terminal for a bar.
 TELL_EVERY = 60.0
 
@@ -105,8 +108,8 @@ def sweep(
     -------
     list of dict
         In the order of `configs`. A task that failed has the single entry "reason". An ExperimentError is an
-        outcome and is stored like any other; after any other ValueError, and when files or memory fail, the
-        task is tried again by the next sweep.
+        outcome and is stored like any other; after any other exception the task is tried again by the next
+        sweep.
 
     Raises
     ------
@@ -201,7 +204,7 @@ def _on_cluster(jobs: list[_Job], scheduler: str, quiet: bool) -> Iterator[tuple
             "--backend dask needs Dask, which is not installed; pip install 'selforg[cluster]'"
         ) from error
     try:
-        client = distributed.Client(scheduler, timeout=10, set_as_default=False)
+        client = distributed.Client(scheduler, timeout=CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ExperimentError(
             f"no Dask scheduler answers at {scheduler} ({type(error).__name__}); start one with "
@@ -215,7 +218,8 @@ def _on_cluster(jobs: list[_Job], scheduler: str, quiet: bool) -> Iterator[tuple
             client.submit(_attempt, replace(job, threads=1), key=f"selforg-{job.key}", retries=RETRIES): job
             for job in jobs
         }
-        for future, result in distributed.as_completed(futures, with_results=True, raise_errors=False):
+        done = distributed.as_completed(futures, loop=client.loop, with_results=True, raise_errors=False)
+        for future, result in done:
             if future.status == "finished":
                 yield result
             else:
@@ -260,6 +264,11 @@ def _compute(job: _Job) -> dict[str, Any]:
         result = {"reason": str(error)}
     except ValueError as error:
         return {"failed": str(error)}
+    except Exception as error:
+        # A mistake in the program: the row says where, and the other tasks go on.
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name} line {place.lineno}"
+        return {"failed": f"{type(error).__name__} in {where}: {error}"}
     # ru_maxrss is in kB, on macOS in bytes.
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return {

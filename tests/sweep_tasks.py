@@ -11,7 +11,7 @@ import numpy as np
 
 from experiments.errors import ExperimentError, FileError
 from experiments.sweep import workspace
-from quantify import quantify
+from quantify import correlation_sums, entropies
 from quantify.systems import Henon
 
 
@@ -34,6 +34,8 @@ def task(config: Settings) -> dict[str, Any]:
         raise ExperimentError(f"seed {config.seed} cannot be")
     if config.fail == "value":
         raise ValueError(f"seed {config.seed} is odd")
+    if config.fail == "mistake":
+        raise KeyError("nothing")
     if config.fail == "file":
         raise FileError("the disk is full")
     if config.fail == "death":
@@ -41,8 +43,8 @@ def task(config: Settings) -> dict[str, Any]:
     result: dict[str, Any] = {"seed": config.seed, "number": np.float64(config.seed) / 3, "none": np.nan}
     if config.samples:
         series = Henon().sample(config.samples, rng=config.seed)[:, 0]
-        found = quantify(series, tau=1, m_max=4, replicates=5, rng=config.seed)
-        result |= {"E_core": found.E_core.value, "D": found.D.value, "counts": found.sums.C.tolist()}
+        found = correlation_sums(series, tau=1, m_max=4, rng=config.seed)
+        result |= {"C": found.C, "E": entropies(found).E}
     note(config, "done")
     return result
 

@@ -58,9 +58,10 @@ def test_a_key_depends_on_function_and_configuration_and_on_nothing_else(notes: 
 def test_a_task_that_fails_says_why_and_does_not_stop_the_others(
     tmp_path: Path, notes: Path, jobs: int
 ) -> None:
-    kinds = ["", "experiment", "value", "file", ""]
+    kinds = ["", "experiment", "value", "file", "", "mistake"]
     configs = [Settings(seed, notes, fail=kind) for seed, kind in enumerate(kinds)]
     rows = sweep(task, configs, store=tmp_path, jobs=jobs, quiet=True)
+    assert "KeyError in sweep_tasks.py line" in rows.pop()["reason"]
     assert [row.get("reason") for row in rows] == [
         *(None, "seed 1 cannot be", "seed 2 is odd", "the disk is full", None),
     ]
