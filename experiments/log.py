@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.errors import DiskError, FileError, nearest
+from experiments.hdf5 import attributes, damaged, get, open_hdf5, put, put_attributes, sound, writable
 from experiments.workfile import Arrays, check_free_space, read_commit, read_mark
 
 FORMAT = "selforg run"
-SCHEMA = 1
+SCHEMA = 2
 CHUNK = 4096
 LIBRARIES = ("selforg", "numpy", "scipy", "numba", "pybullet", "gymnasium", "h5py")
 
@@ -53,9 +54,10 @@ class Rows:
     def __init__(self, dataset: h5py.Dataset, rows: int) -> None:
         self._dataset = dataset
         self._rows = rows
-        self.names: tuple[str, ...] = tuple(dataset.attrs.get("names", ()))
-        self.units: tuple[str, ...] = tuple(dataset.attrs.get("units", ()))
-        self.every = int(dataset.attrs.get("every", 1))
+        attrs = attributes(dataset)
+        self.names: tuple[str, ...] = tuple(attrs.get("names", ()))
+        self.units: tuple[str, ...] = tuple(attrs.get("units", ()))
+        self.every = int(attrs.get("every", 1))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -187,30 +189,31 @@ def open_run(path: str | Path) -> Run:
     path = Path(path)
     file = open_hdf5(path)
     try:
-        if file.attrs.get("format") != FORMAT:
+        attrs = attributes(file)
+        if attrs.get("format") != FORMAT:
             raise FileError(f"{path} is an HDF5 file, but not a run file; `selforg learn` makes one")
-        if int(file.attrs["schema"]) > SCHEMA:
+        if int(attrs["schema"]) > SCHEMA:
             raise FileError(
-                f"{path} has schema {file.attrs['schema']}, this version reads up to {SCHEMA}; update selforg"
+                f"{path} has schema {attrs['schema']}, this version reads up to {SCHEMA}; update selforg"
             )
         run = Run(
             path=path,
-            robot=str(file.attrs["robot"]),
-            controller=str(file.attrs["controller"]),
-            seed=int(file.attrs["seed"]),
-            config=json.loads(file.attrs["config"]),
-            versions=json.loads(file.attrs["versions"]),
+            robot=str(attrs["robot"]),
+            controller=str(attrs["controller"]),
+            seed=int(attrs["seed"]),
+            config=json.loads(attrs["config"]),
+            versions=json.loads(attrs["versions"]),
             learning=_recording(file, "learning"),
             _files=[file],
         )
         run.frozen = marks(file, run.learning.steps)
         for name, item in file.get("frozen", {}).items():
             if isinstance(item, h5py.Group):
-                run.frozen[name] = _frozen_from_group(item)
+                run.frozen[name] = read_frozen(item)
         for name in file.get("behaviours", {}):
             run.behaviours[name] = _recording(file, f"behaviours/{name}")
         for name, item in file.get("results", {}).items():
-            run.results[name] = json.loads(item[()])
+            run.results[name] = json.loads(get(item))
         run.frozen = dict(sorted(run.frozen.items(), key=lambda pair: pair[1].minutes))
         for name in run.frozen:
             part = part_path(path, name)
@@ -226,39 +229,6 @@ def open_run(path: str | Path) -> Run:
         raise damaged(path, error) from error
 
 
-def open_hdf5(path: Path) -> h5py.File:
-    """Open an HDF5 file for reading, or say in plain words why not."""
-    if not path.exists():
-        raise FileError(f"{path} does not exist; check the name (`selforg learn` makes run files)")
-    if path.is_dir():
-        raise FileError(f"{path} is a directory, not a file")
-    if path.stat().st_size == 0:
-        raise FileError(f"{path} is empty (0 bytes); nothing can be saved")
-    try:
-        return h5py.File(path, "r", locking=False)
-    except PermissionError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror}") from error
-    except OSError as error:
-        with open(path, "rb") as raw:
-            if raw.read(8) != b"\x89HDF\r\n\x1a\n":
-                raise FileError(f"{path} is not an HDF5 file") from error
-        raise damaged(path, error) from error
-
-
-def damaged(path: Path, error: Exception) -> FileError:
-    """The error for a broken run file; it says how many rows `selforg salvage` would save."""
-    from experiments.salvage import survey
-
-    found = survey(path)
-    if found:
-        rows = ", ".join(f"{count} rows of {name}" for name, count in found.items())
-        rescue = f"{rows} can be saved with `selforg salvage {path} NEW.h5`"
-    else:
-        rescue = "nothing can be saved"
-    detail = str(error).strip("\"'").splitlines()[0]
-    return FileError(f"{path} is damaged ({detail}); {rescue}")
-
-
 @contextmanager
 def rewriting(path: Path, extra: int = 2**20) -> Iterator[h5py.File]:
     """Change a finished file: work on a copy, which replaces the file in one move when all went well.
@@ -267,7 +237,7 @@ def rewriting(path: Path, extra: int = 2**20) -> Iterator[h5py.File]:
     """
     with _replacing(path, path.stat().st_size + extra, "the file is as it was") as temporary:
         shutil.copyfile(path, temporary)
-        with h5py.File(temporary, "r+") as file:
+        with writable(temporary, "r+") as file:
             yield file
 
 
@@ -277,14 +247,14 @@ def finish_learning(path: Path, status: str, reason: str) -> None:
     remedy = f"its {steps} steps are readable, make room and run the same command again"
     with (
         _replacing(path, path.stat().st_size, remedy) as temporary,
-        h5py.File(path, "r", locking=False) as work,
-        h5py.File(temporary, "w") as file,
+        open_hdf5(path) as work,
+        writable(temporary, "w") as file,
     ):
-        for key, value in work.attrs.items():
-            if key != "layout":
-                file.attrs[key] = value
+        with sound(path):
+            attrs, frozen = attributes(work), marks(work, steps)
+        put_attributes(file, {key: value for key, value in attrs.items() if key != "layout"})
         copy_recording(work, file, "learning", steps, status, reason)
-        for name, state in marks(work, steps).items():
+        for name, state in frozen.items():
             write_frozen(file.require_group(f"frozen/{name}"), state)
 
 
@@ -307,7 +277,7 @@ def _replacing(path: Path, size: int, remedy: str) -> Iterator[Path]:
         with open(temporary, "rb") as raw:
             os.fsync(raw.fileno())
         os.replace(temporary, path)
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, KeyError) as error:
         number = getattr(error, "errno", None)
         detail = os.strerror(number) if number else str(error).splitlines()[0]
         raise DiskError(f"cannot write {path}: {detail}; {remedy}") from error
@@ -317,12 +287,11 @@ def _replacing(path: Path, size: int, remedy: str) -> Iterator[Path]:
 
 def copy_recording(work: h5py.File, file: h5py.File, name: str, steps: int, status: str, reason: str) -> None:
     """Copy the valid rows of a work file into whole compressed chunks, in constant memory."""
+    with sound(Path(work.filename)):
+        attrs, sources = attributes(work[name]), dict(work[name].items())
     group = file.require_group(name)
-    group.attrs.update(work[name].attrs)
-    group.attrs["steps"] = steps
-    group.attrs["status"] = status
-    group.attrs["reason"] = reason
-    for key, source in work[name].items():
+    put_attributes(group, attrs | {"steps": steps, "status": status, "reason": reason})
+    for key, source in sources.items():
         rows = Rows(source, -(-steps // int(source.attrs["every"])))
         # Wide rows (C has a matrix per row) get fewer rows per chunk, so that a chunk stays below a mebibyte.
         width = max(1, int(np.prod(source.shape[1:], dtype=int))) * source.dtype.itemsize
@@ -338,7 +307,7 @@ def copy_recording(work: h5py.File, file: h5py.File, name: str, steps: int, stat
             shuffle=True,
             fletcher32=True,
         )
-        target.attrs.update(source.attrs)
+        put_attributes(target, attributes(source))
         start = 0
         for block in rows.blocks(16 * chunk):
             target[start : start + len(block)] = block
@@ -376,56 +345,57 @@ def with_prefix(flat: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
 
 def marks(work: h5py.File, steps: int) -> dict[str, FrozenState]:
     """The frozen states of a work file that its commit has reached."""
-    if "layout" not in work.attrs:
+    attrs = attributes(work)
+    if "layout" not in attrs:
         return {}
     found = {}
-    for name, step in json.loads(work.attrs["layout"])["marks"].items():
-        flat = read_mark(work[name]) if step <= steps else None
-        if flat is not None:
-            found[name.removeprefix("frozen/")] = frozen_from_arrays(flat)
+    for name, step in json.loads(attrs["layout"])["marks"].items():
+        if step <= steps:
+            found[name.removeprefix("frozen/")] = frozen_from_arrays(read_mark(work[name]))
     return found
 
 
 def write_frozen(group: h5py.Group, state: FrozenState) -> None:
     """Store a frozen state as arrays of their own."""
-    group.attrs["minutes"] = state.minutes
-    group.attrs["step"] = state.step
-    group.attrs["kind"] = state.kind
-    group["sensors"] = state.sensors
+    put_attributes(group, {"minutes": state.minutes, "step": state.step, "kind": state.kind})
+    put(group, "sensors", state.sensors)
     for part in ("controller", "body"):
         for key, value in getattr(state, part).items():
-            group.require_group(part)[key] = value
+            put(group.require_group(part), key, value)
 
 
-def _frozen_from_group(group: h5py.Group) -> FrozenState:
+def read_frozen(group: h5py.Group) -> FrozenState:
+    """Inverse of `write_frozen`; raises ValueError if an array does not agree with its checksum."""
+    attrs = attributes(group)
     return FrozenState(
-        minutes=float(group.attrs["minutes"]),
-        step=int(group.attrs["step"]),
-        kind=str(group.attrs["kind"]),
-        sensors=group["sensors"][()],
-        controller={key: value[()] for key, value in group["controller"].items()},
-        body={key: np.asarray(value[()]) for key, value in group["body"].items()},
+        minutes=float(attrs["minutes"]),
+        step=int(attrs["step"]),
+        kind=str(attrs["kind"]),
+        sensors=get(group["sensors"]),
+        controller={key: get(value) for key, value in group["controller"].items()},
+        body={key: np.asarray(get(value)) for key, value in group["body"].items()},
     )
 
 
 def _recording(file: h5py.File, name: str) -> Recording:
     group = file[name]
+    attrs = attributes(group)
     if "commit" in file:
-        steps = int(file["commit"][0]) - int(group.attrs.get("transient", 0))
+        steps = int(file["commit"][0]) - int(attrs.get("transient", 0))
         status, reason = "running", "not finished yet: run the same command again to go on"
     else:
         steps, status, reason = (
-            int(group.attrs["steps"]),
-            str(group.attrs["status"]),
-            str(group.attrs["reason"]),
+            int(attrs["steps"]),
+            str(attrs["status"]),
+            str(attrs["reason"]),
         )
     steps = max(0, steps)
     return Recording(
         name=name.rpartition("/")[2],
         steps=steps,
-        wanted=int(group.attrs["wanted"]),
+        wanted=int(attrs["wanted"]),
         status=status,
         reason=reason,
-        attrs=dict(group.attrs),
+        attrs=attrs,
         tracks={key: Rows(data, -(-steps // int(data.attrs["every"]))) for key, data in group.items()},
     )

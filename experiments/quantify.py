@@ -17,6 +17,7 @@ from experiments import log
 from experiments.config import outcome
 from experiments.console import Report, bars, say
 from experiments.errors import ExperimentError, FileError
+from experiments.hdf5 import attributes, put, reading
 from experiments.loop import find_robot
 from experiments.series import Series, find_column, read_series, split_source
 from experiments.workfile import writing
@@ -95,8 +96,8 @@ def _quantify_series(config: Quantify, path: Path, dataset: str) -> Outcome:
 def _is_run(path: Path) -> bool:
     if not (path.is_file() and h5py.is_hdf5(path)):
         return False
-    with log.open_hdf5(path) as file:
-        return bool(file.attrs.get("format") == log.FORMAT)
+    with reading(path) as file:
+        return bool(attributes(file).get("format") == log.FORMAT)
 
 
 def compute(series: Series, config: Quantify, progress: Report | None = None) -> q.Quantification:
@@ -187,7 +188,7 @@ def quantify_behaviours(
             for name, text in texts.items():
                 if name in file:
                     del file[name]
-                file[name] = text
+                put(file, name, text)
     return results, {name: write_json(path, name, document) for name, document in documents.items()}, failures
 
 

@@ -20,9 +20,11 @@ from experiments import log
 from experiments.config import difference, plain
 from experiments.console import bars, say
 from experiments.errors import ExperimentError, FileError, nearest
+from experiments.hdf5 import attributes, open_hdf5, put_attributes, reading
 from experiments.learn import measures
 from experiments.loop import Loop, drive, find_robot, make_body
 from experiments.parallel import in_parallel, watching
+from experiments.shipped import fetch
 from experiments.workfile import WorkFile, read_commit, read_state, tidy, writing
 from quantify.stationarity import stationarity
 
@@ -31,7 +33,7 @@ from quantify.stationarity import stationarity
 class Record:
     """Record how frozen controllers behave, each from the moment at which it was frozen."""
 
-    runs: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN.h5")]
+    runs: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN.h5")] = ()
     """Run files written by `selforg learn`."""
     samples: int = 1_000_000
     """Samples to record per behaviour (50 per simulated second)."""
@@ -47,6 +49,8 @@ class Record:
     """Parallel processes; 0 for one per core."""
     replace: bool = False
     """Record again what was recorded with other settings."""
+    behaviour: tuple[str, ...] = ()
+    """Behaviours that come with the project; each is recorded into runs/NAME.h5."""
     quiet: bool = False
     """Say nothing while working."""
 
@@ -85,6 +89,7 @@ def record(config: Record) -> None:
         When the settings do not fit, a run lacks a freeze time, or was recorded with other settings.
     """
     _check(config)
+    config = dataclasses.replace(config, runs=(*config.runs, *map(fetch, config.behaviour)))
     tasks = [task for path in dict.fromkeys(config.runs) for task in _tasks(path, config)]
     if not tasks:
         for path in config.runs:
@@ -156,10 +161,10 @@ def merge(path: Path, tasks: list[Task], quiet: bool = False) -> None:
             state = read_state(task.part)
             reason = state["reason"].tobytes().decode() if "reason" in state else ""
             steps = max(0, read_commit(task.part)[0] - task.transient)
-            with h5py.File(task.part, "r", locking=False) as work:
+            with open_hdf5(task.part) as work:
                 log.copy_recording(work, file, name, steps, "stopped" if reason else "complete", reason)
-            verdict = _stationarity(file[name], find_robot(str(file.attrs["robot"])).sensor)
-            file[name].attrs["stationarity"] = json.dumps(verdict)
+            verdict = _stationarity(file[name], find_robot(attributes(file)["robot"]).sensor)
+            put_attributes(file[name], {"stationarity": json.dumps(verdict)})
             say(
                 f"{path} {task.name}: {steps} samples, {verdict['verdict']}"
                 + (f"; {reason}" if reason else ""),
@@ -187,8 +192,8 @@ def _stationarity(group: h5py.Group, sensor: int) -> dict[str, Any]:
 
 
 def _check(config: Record) -> None:
-    if not config.runs:
-        raise ExperimentError("give at least one run file; `selforg learn` makes them")
+    if not config.runs and not config.behaviour:
+        raise ExperimentError("give at least one run file (`selforg learn` makes them), or --behaviour NAME")
     if config.samples < 1:
         raise ExperimentError(f"--samples is {config.samples}; it must be at least 1")
     if config.transient < 0:
@@ -247,8 +252,8 @@ def _refuse_other(task: Task, replace: bool) -> None:
     """Make sure that a part file, if there is one, belongs to this recording."""
     if not task.part.exists():
         return
-    with log.open_hdf5(task.part) as file:
-        stored = json.loads(file[f"behaviours/{task.name}"].attrs["config"])
+    with reading(task.part) as file:
+        stored = json.loads(attributes(file[f"behaviours/{task.name}"])["config"])
     if differing := difference(stored, task.settings()):
         if not replace:
             raise FileError(

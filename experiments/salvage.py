@@ -21,7 +21,8 @@ import numpy as np
 import tyro
 
 from experiments.errors import FileError
-from experiments.log import marks, write_frozen
+from experiments.hdf5 import SIGNATURE, attributes, intact, put, put_attributes, text, writable
+from experiments.log import marks, read_frozen, write_frozen
 
 
 @dataclass(frozen=True)
@@ -41,38 +42,44 @@ def salvage(config: Salvage) -> dict[str, int]:
         raise FileError(f"{path} does not exist")
     if out.exists():
         raise FileError(f"{out} exists already; give the name of a new file")
-    saved: dict[str, int] = {}
-    size = path.stat().st_size
-    with _mended(path) as source:
-        if source is None:
-            raise FileError(f"{path} is damaged beyond repair: its index is lost, nothing can be saved")
-        temporary = out.with_name(out.name + ".tmp")
-        with h5py.File(temporary, "w") as target:
-            _copy_attributes(source, target)
-            for name, group in _groups(source):
-                _copy_attributes(group, target.require_group(name))
-            for name, dataset in _datasets(source):
-                with suppress(Exception):
-                    rows = _readable_rows(dataset, size)
-                    if rows or dataset.shape == ():
-                        _copy_rows(dataset, target, name, rows)
-                        saved[name] = rows
-            with suppress(Exception):
-                for name, state in marks(source, _steps(source)).items():
-                    write_frozen(target.require_group(f"frozen/{name}"), state)
-            for name in _recordings(target):
-                group = target[name]
-                kept = min((len(d) * int(d.attrs.get("every", 1)) for d in group.values()), default=0)
-                group.attrs["steps"] = min(int(group.attrs.get("steps", kept)), kept)
-                group.attrs["status"] = "salvaged"
-                group.attrs["reason"] = f"saved from the damaged file {path.name}"
-            if "layout" in target.attrs:
-                del target.attrs["layout"]
+    temporary = out.with_name(out.name + ".tmp")
+    try:
+        with _mended(path) as source, writable(temporary, "w") as target:
+            if source is None:
+                raise FileError(f"{path} is damaged beyond repair: its index is lost, nothing can be saved")
+            saved = _copy(source, target, path)
         os.replace(temporary, out)
+    finally:
+        temporary.unlink(missing_ok=True)
     for name, rows in saved.items():
         if rows:
             print(f"{rows:>10} rows of {name}")
     print(f"saved to {out}")
+    return saved
+
+
+def _copy(source: h5py.File, target: h5py.File, path: Path) -> dict[str, int]:
+    """Copy what is whole, and make a run file of it; rows by dataset."""
+    saved = {}
+    size, lost = path.stat().st_size, _lost_states(source)
+    _copy_attributes(source, target)
+    for name, group in _groups(source):
+        if not name.startswith(lost):
+            _copy_attributes(group, target.require_group(name))
+    for name, dataset in _datasets(source):
+        with suppress(Exception):
+            rows = _readable_rows(dataset, size)
+            if (rows or dataset.shape == ()) and intact(dataset) and not name.startswith(lost):
+                _copy_rows(dataset, target, name, rows)
+                saved[name] = rows
+    with suppress(Exception):
+        for name, state in marks(source, _steps(source)).items():
+            write_frozen(target.require_group(f"frozen/{name}"), state)
+    if not any(name.startswith(("learning/", "behaviours/")) for name in saved):
+        raise FileError(f"{path} is damaged, and no rows of it can be saved")
+    _fill_gaps(target, f"saved from the damaged file {path.name}")
+    if "layout" in target.attrs:
+        del target.attrs["layout"]
     return saved
 
 
@@ -112,12 +119,13 @@ def _mended(path: Path) -> Iterator[h5py.File | None]:
 
 
 def _recorded_end(path: Path) -> int | None:
-    """End-of-file address in the superblock (version 0: the one that h5py writes by default)."""
+    """End-of-file address in the superblock, of which version 3 is ours and version 0 that of older files."""
     with open(path, "rb") as raw:
         head = raw.read(56)
-    if len(head) < 56 or head[:8] != b"\x89HDF\r\n\x1a\n" or head[8] != 0 or head[13] != 8:
+    if len(head) < 56 or not head.startswith(SIGNATURE):
         return None
-    return int(struct.unpack_from("<Q", head, 40)[0])
+    version, place = head[8], {0: 40, 2: 28, 3: 28}
+    return int(struct.unpack_from("<Q", head, place[version])[0]) if version in place else None
 
 
 def _walk(group: h5py.Group, prefix: str = "") -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
@@ -154,8 +162,43 @@ def _groups(file: h5py.File) -> Iterator[tuple[str, h5py.Group]]:
             yield name, item
 
 
+def _lost_states(file: h5py.File) -> tuple[str, ...]:
+    """Frozen states of a finished file that are not whole: half of one would behave in another way."""
+    lost = []
+    for name, item in _walk(file):
+        if isinstance(item, h5py.Group) and name.startswith("frozen/") and name.count("/") == 1:
+            try:
+                read_frozen(item)
+            except Exception:
+                lost.append(name)
+    return tuple(lost)
+
+
 def _recordings(file: h5py.File) -> list[str]:
-    return [name for name, item in _walk(file) if isinstance(item, h5py.Group) and "wanted" in item.attrs]
+    return [
+        name
+        for name in ("learning", *(f"behaviours/{n}" for n in file.get("behaviours", ())))
+        if name in file
+    ]
+
+
+def _fill_gaps(file: h5py.File, reason: str) -> None:
+    """Make a run file of what was saved: say in each recording how much of it there is, and what is lost."""
+    file.require_group("learning")
+    found = {f"{name}/{key}": data for name in _recordings(file) for key, data in file[name].items()}
+    rates = [file[name].attrs["rate_hz"] for name in _recordings(file) if "rate_hz" in file[name].attrs]
+    for name in _recordings(file):
+        for key in ("sensors", "actions"):
+            # What is lost of one recording has the columns of another.
+            like = next((data for other, data in found.items() if other.endswith(f"/{key}")), None)
+            if f"{name}/{key}" not in file and like is not None:
+                empty = file.create_dataset(f"{name}/{key}", (0, *like.shape[1:]), like.dtype)
+                _copy_attributes(like, empty)
+        group = file[name]
+        kept = min((len(d) * int(d.attrs.get("every", 1)) for d in group.values() if len(d)), default=0)
+        attrs = attributes(group)
+        told = {"steps": min(int(attrs.get("steps", kept)), kept), "status": "salvaged", "reason": reason}
+        put_attributes(group, {"wanted": kept, "rate_hz": rates[0] if rates else np.nan} | attrs | told)
 
 
 def _steps(file: h5py.File) -> int:
@@ -203,10 +246,16 @@ def _contiguous_rows(dataset: h5py.Dataset, size: int) -> int:
 
 def _copy_rows(source: h5py.Dataset, target: h5py.File, name: str, rows: int) -> None:
     if source.shape == ():
-        target[name] = source[()]
+        put(target, name, text(source[()]))
         return
+    checked = {"compression": "gzip", "shuffle": True, "fletcher32": True} if source.chunks else {}
     copy = target.create_dataset(
-        name, (rows, *source.shape[1:]), source.dtype, maxshape=source.maxshape, chunks=source.chunks
+        name,
+        (rows, *source.shape[1:]),
+        source.dtype,
+        maxshape=source.maxshape,
+        chunks=source.chunks,
+        **checked,
     )
     step = source.chunks[0] if source.chunks else max(1, rows)
     for start in range(0, rows, step):
@@ -221,6 +270,6 @@ def _copy_attributes(source: h5py.Group | h5py.Dataset, target: h5py.Group | h5p
         return
     for name in names:
         try:
-            target.attrs[name] = source.attrs[name]
+            put_attributes(target, {name: text(source.attrs[name])})
         except Exception:
             continue

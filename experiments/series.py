@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.errors import ExperimentError, FileError, nearest
-from experiments.log import open_hdf5
+from experiments.hdf5 import attributes, reading
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def read_series(source: str, column: str = "") -> Series:
     """
     path, dataset = split_source(source)
     if dataset or (path.is_file() and h5py.is_hdf5(path)):
-        with open_hdf5(path) as file:
+        with reading(path) as file:
             values, name = _from_hdf5(file, path, dataset, column)
     elif not path.exists():
         raise FileError(f"{path} does not exist; check the name")
@@ -167,7 +167,7 @@ def _from_hdf5(file: h5py.File, path: Path, dataset: str, column: str) -> tuple[
     if f"/{dataset.strip('/')}" not in found:
         raise ExperimentError(f"{path} holds no dataset {dataset!r}; {nearest(dataset, found)}")
     data = file[dataset]
-    names = [str(name) for name in data.attrs.get("names", ())]
+    names = [str(name) for name in attributes(data).get("names", ())]
     if data.ndim != 2:
         return pick(data[()], names, column, f"{path}:{dataset}")
     index = find_column(data.shape[1], names, column, f"{path}:{dataset}")

@@ -12,7 +12,8 @@ import tyro
 from rich.table import Table
 
 from experiments.console import console
-from experiments.log import FORMAT, Recording, Run, open_hdf5, open_run
+from experiments.hdf5 import attributes, reading
+from experiments.log import FORMAT, Recording, Run, open_run
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,9 @@ class Show:
 
 def show(config: Show) -> None:
     """Print the contents of a run file, finished or not, or the tree of any other HDF5 file."""
-    with open_hdf5(config.file) as file:
-        is_run = file.attrs.get("format") == FORMAT and "robot" in file.attrs
+    with reading(config.file) as file:
+        attrs = attributes(file)
+        is_run = attrs.get("format") == FORMAT and "robot" in attrs
         if not is_run:
             print(f"{config.file}: an HDF5 file, not a run")
             file.visititems(_print_dataset)

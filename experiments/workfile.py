@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.errors import FileError
+from experiments.hdf5 import attributes, put_attributes, reading, writable
 
 Arrays = dict[str, NDArray[Any]]
 NUMBER = np.dtype("<i8")
@@ -75,6 +76,8 @@ class WorkFile:
         self._marks: dict[str, int] = layout["marks"]
         self._capacity: int = layout["capacity"]
         self._slot = 1
+        # Bytes of each track that were written so far, and their CRC-32.
+        self._sums = {name: (0, 0) for name in self._tracks}
 
     @classmethod
     def create(
@@ -125,16 +128,14 @@ class WorkFile:
         check_free_space(path, 2 * size + (2 + len(layout["marks"])) * capacity + 2**20)
         temporary = path.with_name(path.name + ".tmp")
         try:
-            with h5py.File(temporary, "w") as file:
-                file.attrs.update(attrs)
-                file.attrs["layout"] = json.dumps(layout)
-                file.require_group(group).attrs.update(group_attrs or {})
+            with writable(temporary, "w") as file:
+                put_attributes(file, {**attrs, "layout": json.dumps(layout)})
+                put_attributes(file.require_group(group), group_attrs or {})
                 for track in tracks:
                     data = _reserve(
                         file, f"{group}/{track.name}", (track.rows(steps), *track.shape), track.dtype
                     )
-                    data.attrs.update(track.attrs)
-                    data.attrs["every"] = track.every
+                    put_attributes(data, {**track.attrs, "every": track.every})
                 for name in ("checkpoint/A", "checkpoint/B", *layout["marks"]):
                     _reserve(file, name, (capacity,), "u1")
                 _reserve(file, "commit", (4,), "<i8")
@@ -159,12 +160,23 @@ class WorkFile:
         """Continue a file at its last commit; what was written after it is forgotten."""
         work = cls._open(path)
         work.steps, work._slot, _ = read_commit(path)
+        state = work.state()
+        for name in work._sums:
+            if f"written/{name}" in state:  # not in files of schema 1
+                length, checksum = (int(x) for x in state[f"written/{name}"])
+                if _crc_of(path, work._offsets[name], length) != checksum:
+                    work.close()
+                    raise FileError(
+                        f"{path} is damaged: rows of {name} do not agree with their checksum; remove it and "
+                        "run the same command again, or look at what `selforg salvage` can save"
+                    )
+                work._sums[name] = (length, checksum)
         return work
 
     @classmethod
     def _open(cls, path: Path) -> WorkFile:
-        with h5py.File(path, "r", locking=False) as file:
-            layout = json.loads(file.attrs["layout"])
+        with reading(path) as file:
+            layout = json.loads(attributes(file)["layout"])
             names = [f"{layout['group']}/{name}" for name, _, _ in layout["tracks"]]
             names += ["checkpoint/A", "checkpoint/B", "commit", *layout["marks"]]
             offsets = {name: file[name].id.get_offset() or 0 for name in names}
@@ -173,10 +185,12 @@ class WorkFile:
         return cls(path, os.open(path, os.O_RDWR), layout, offsets)
 
     def append(self, name: str, rows: NDArray[Any], step: int) -> None:
-        """Write the rows of a track that belong to `step` and the following steps."""
+        """Write the next rows of a track, which belong to `step` and the following steps."""
         every, width = self._tracks[name]
-        row = -(-step // every)
-        self._write(self._offsets[name] + row * width, rows.tobytes())
+        row, data = -(-step // every), rows.tobytes()
+        self._write(self._offsets[name] + row * width, data)
+        length, checksum = self._sums[name]
+        self._sums[name] = (length + len(data), zlib.crc32(data, checksum))
 
     def mark(self, name: str, state: Mapping[str, Any]) -> None:
         """Keep a state for good; it counts once a commit reaches its step."""
@@ -185,7 +199,8 @@ class WorkFile:
 
     def commit(self, steps: int, state: Mapping[str, Any]) -> None:
         """Make everything up to `steps` valid, together with the state from which the run would go on."""
-        data = self._fitting(pack(state))
+        written = {f"written/{name}": np.array(pair) for name, pair in self._sums.items()}
+        data = self._fitting(pack({**state, **written}))
         slot = 1 - self._slot
         self._write(self._offsets[f"checkpoint/{'AB'[slot]}"], data)
         os.fsync(self._fd)
@@ -231,27 +246,42 @@ class WorkFile:
 
 def read_commit(path: Path) -> tuple[int, int, int]:
     """Valid steps of a work file, the slot of its checkpoint, and that checkpoint's length."""
-    with h5py.File(path, "r", locking=False) as file:
+    with reading(path) as file:
         steps, slot, length, _ = (int(x) for x in file["commit"][:])
+        if slot not in (0, 1) or length < 1 or steps < 0:
+            raise ValueError("its commit record is destroyed")
     return steps, slot, length
 
 
 def read_state(path: Path) -> Arrays:
     """The checkpoint of a work file's last commit."""
-    with h5py.File(path, "r", locking=False) as file:
-        _, slot, length, checksum = (int(x) for x in file["commit"][:])
+    _, slot, length = read_commit(path)
+    with reading(path) as file:
+        checksum = int(file["commit"][3])
         data = file[f"checkpoint/{'AB'[slot]}"][:length].tobytes()
-    if zlib.crc32(data) != checksum:
-        raise FileError(f"{path} is damaged: its checkpoint has a wrong checksum; rows can still be read")
+        if zlib.crc32(data) != checksum:
+            raise ValueError("its checkpoint has a wrong checksum")
     return unpack(data)
 
 
-def read_mark(dataset: h5py.Dataset) -> Arrays | None:
-    """A state that was kept with `WorkFile.mark`, if it was."""
+def _crc_of(path: Path, offset: int, length: int) -> int:
+    """CRC-32 of a stretch of a file, read in pieces."""
+    checksum = 0
+    with open(path, "rb") as raw:
+        raw.seek(offset)
+        while length > 0 and (piece := raw.read(min(length, 2**20))):
+            checksum, length = zlib.crc32(piece, checksum), length - len(piece)
+    return checksum
+
+
+def read_mark(dataset: h5py.Dataset) -> Arrays:
+    """A state that was kept with `WorkFile.mark`; raises ValueError if it is not there or damaged."""
     head = 2 * NUMBER.itemsize
     length, checksum = (int(x) for x in np.frombuffer(dataset[:head].tobytes(), NUMBER))
     data = dataset[head : head + length].tobytes()
-    return unpack(data) if length and zlib.crc32(data) == checksum else None
+    if not length or zlib.crc32(data) != checksum:
+        raise ValueError(f"{dataset.name} does not agree with its checksum")
+    return unpack(data)
 
 
 def check_free_space(path: Path, size: int) -> None:

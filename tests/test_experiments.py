@@ -108,7 +108,7 @@ def test_a_colon_belongs_to_the_path_where_such_a_file_exists(tmp_path: Path) ->
 
 def test_all_formats_give_the_result_of_a_direct_call(tmp_path: Path) -> None:
     """The command adds nothing to the numbers; they are beside the data with what it takes to repeat them."""
-    expected = q.quantify(X, tau=1, m_max=5, replicates=5).to_dict()
+    expected = q.quantify(X, tau=1, m_max=5, replicates=5, predictive=10_000).to_dict()
     np.savetxt(tmp_path / "x.csv", X, "%.17g", header="x", comments="")
     np.savetxt(tmp_path / "x.dat", X, "%.17g")
     np.save(tmp_path / "y.npy", X)
@@ -171,9 +171,8 @@ def test_quantify_a_run_with_the_papers_defaults(recorded: Path, capsys: pytest.
     assert list(results) == ["0.1min", "0.3min"]
     with open_run(recorded) as run:
         # The snake's default: x_7 with delay 8.
-        direct = q.quantify(
-            run.behaviours["0.3min"].sensors[:, 6].astype(float), tau=8, m_max=4, replicates=0
-        ).to_dict()
+        x = run.behaviours["0.3min"].sensors[:, 6].astype(float)
+        direct = q.quantify(x, tau=8, m_max=4, replicates=0, predictive=10_000).to_dict()
         assert run.results["0.3min"]["result"] == direct
         assert run.results["0.3min"]["settings"]["sensor"] == "6"
     beside = json.loads((recorded.parent / "run.0.3min.complexity.json").read_text())

@@ -189,7 +189,7 @@ def test_finishing_under_a_limit_leaves_the_work_file(tmp_path: Path, run_file: 
 
 def test_a_run_holds_everything_the_documentation_promises(run_file: Path) -> None:
     with h5py.File(run_file) as file:
-        assert file.attrs["format"] == "selforg run" and file.attrs["schema"] == 1
+        assert file.attrs["format"] == b"selforg run" and file.attrs["schema"] == 2
         assert json.loads(file.attrs["config"])["body"]["gravity"] > 0
         assert "pybullet" in json.loads(file.attrs["versions"])
         sensors = file["learning/sensors"]
@@ -232,8 +232,9 @@ def test_measures_belong_to_their_step(tmp_path: Path, transient: int) -> None:
             vz = measures[:, measures.names.index("vz")]
             assert measures.every == 10 and len(vz) == -(-recording.steps // 10)
             assert np.ptp(vz) > 0.01
-            # float32 on both sides, scaled by .5.
-            np.testing.assert_allclose(vz, 0.5 * recording.sensors[::10, -1], rtol=2e-7, atol=1e-9)
+            # float32 on both sides.
+            scale = run.config["body"]["velocity_scale"]
+            np.testing.assert_allclose(vz, scale * recording.sensors[::10, -1], rtol=2e-7, atol=1e-9)
 
 
 def test_rows_are_indexed_like_an_array(run_file: Path) -> None:
