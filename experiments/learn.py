@@ -179,8 +179,12 @@ def _run(config: Learn, path: Path, wanted: dict[str, Any]) -> None:
             work = WorkFile.open(path)
             say(f"continuing {path} at step {work.steps} of {steps}", config.quiet)
             with log.open_run(path) as run:
-                if differing := difference(run.versions, log.versions()):
-                    say(f"note: {'; '.join(differing)}: the result may depend on where it was interrupted")
+                if changed := log.other_versions(run.versions):
+                    say(
+                        f"note: {path} was begun with {changed}: the result may depend on where it was "
+                        "interrupted, and need not equal an uninterrupted run bit by bit",
+                        config.quiet,
+                    )
         else:
             work = WorkFile.create(
                 path,

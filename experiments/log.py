@@ -12,7 +12,7 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,15 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {
         name: importlib.metadata.version(name) for name in LIBRARIES
     }
+
+
+def other_versions(stored: Mapping[str, str]) -> str:
+    """Which libraries have changed since, such as "numpy 2.4.5, now 2.4.6"; empty if none has."""
+    now = versions()
+    names = [name for name in {**stored, **now} if stored.get(name) != now.get(name)]
+    return ", ".join(
+        f"{name} {stored.get(name, 'absent')}, now {now.get(name, 'not looked at')}" for name in names
+    )
 
 
 def label(minutes: float) -> str:
@@ -350,8 +359,10 @@ def marks(work: h5py.File, steps: int) -> dict[str, FrozenState]:
         return {}
     found = {}
     for name, step in json.loads(attrs["layout"])["marks"].items():
-        if step <= steps:
-            found[name.removeprefix("frozen/")] = frozen_from_arrays(read_mark(work[name]))
+        # That of the last commit itself may be missing: it is written again when the run goes on.
+        with suppress(ValueError) if step == steps else nullcontext():
+            if step <= steps:
+                found[name.removeprefix("frozen/")] = frozen_from_arrays(read_mark(work[name]))
     return found
 
 

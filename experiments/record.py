@@ -24,9 +24,13 @@ from experiments.hdf5 import attributes, open_hdf5, put_attributes, reading
 from experiments.learn import measures
 from experiments.loop import Loop, drive, find_robot, make_body
 from experiments.parallel import in_parallel, watching
+from experiments.series import find_column
 from experiments.shipped import fetch
 from experiments.workfile import WorkFile, read_commit, read_state, tidy, writing
 from quantify.stationarity import stationarity
+
+# Chance of calling a stationary recording not stationary.
+LEVEL = 0.01
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Record:
     """Seconds between two measurements of the body from outside (height, tilt, ground contacts)."""
     checkpoint: int = 3000
     """Control steps between two checkpoints, from which an interrupted recording goes on."""
+    stationarity: str = ""
+    """Sensor to test for stationarity, by index or name, or "all"; the robot's default if not given."""
     jobs: int = 0
     """Parallel processes; 0 for one per core."""
     replace: bool = False
@@ -104,7 +110,7 @@ def record(config: Record) -> None:
         with watching(totals, bar(f"record {len(tasks)} behaviours [steps]")):
             in_parallel(record_one, tasks, config.jobs)
         for path in sorted({task.run for task in tasks}):
-            merge(path, [task for task in tasks if task.run == path], config.quiet)
+            merge(path, [task for task in tasks if task.run == path], config.stationarity, config.quiet)
 
 
 def record_one(task: Task) -> None:
@@ -139,6 +145,7 @@ def _record(task: Task, body: Any, frozen: log.FrozenState) -> None:
                 "rate_hz": rate,
                 "minutes": frozen.minutes,
                 "config": json.dumps(task.settings()),
+                "versions": json.dumps(log.versions()),
             },
             tracks=loop.tracks(),
             steps=task.samples,
@@ -149,7 +156,7 @@ def _record(task: Task, body: Any, frozen: log.FrozenState) -> None:
         drive(loop, work, stops, first=task.transient)
 
 
-def merge(path: Path, tasks: list[Task], quiet: bool = False) -> None:
+def merge(path: Path, tasks: list[Task], sensor: str = "", quiet: bool = False) -> None:
     """Move complete part files into the run file, in one move, with the outcome of the stationarity test."""
     with log.rewriting(path, sum(task.part.stat().st_size for task in tasks)) as file:
         for task in tasks:
@@ -163,7 +170,7 @@ def merge(path: Path, tasks: list[Task], quiet: bool = False) -> None:
             steps = max(0, read_commit(task.part)[0] - task.transient)
             with open_hdf5(task.part) as work:
                 log.copy_recording(work, file, name, steps, "stopped" if reason else "complete", reason)
-            verdict = _stationarity(file[name], find_robot(attributes(file)["robot"]).sensor)
+            verdict = _stationarity(file[name], _columns(file[name], attributes(file)["robot"], sensor))
             put_attributes(file[name], {"stationarity": json.dumps(verdict)})
             say(
                 f"{path} {task.name}: {steps} samples, {verdict['verdict']}"
@@ -175,20 +182,51 @@ def merge(path: Path, tasks: list[Task], quiet: bool = False) -> None:
         tidy(task.part)
 
 
-def _stationarity(group: h5py.Group, sensor: int) -> dict[str, Any]:
-    """Test one sensor of a recording for stationarity; the verdict is a sentence."""
-    try:
-        with warnings.catch_warnings(record=True) as notes:
-            warnings.simplefilter("always")
-            found = stationarity(group["sensors"][:, sensor].astype(float))
-    except ValueError as error:
-        return {"verdict": f"stationarity not tested ({error})"}
-    if found.stationary:
-        verdict = f"stationary (p = {found.p_value:.3f})"
+def _columns(group: h5py.Group, robot: str, sensor: str) -> list[int]:
+    """Indices of the sensors to test: one, or all of them."""
+    count, names = group["sensors"].shape[1], attributes(group["sensors"])["names"]
+    if sensor == "all":
+        return list(range(count))
+    return [find_column(count, names, sensor or str(find_robot(robot).sensor), "--stationarity")]
+
+
+def _stationarity(group: h5py.Group, columns: list[int]) -> dict[str, Any]:
+    """Test sensors of a recording for stationarity, one after another; the verdict is a sentence.
+
+    The level of 1 % is for all tests together: each of n has a level of 1 % / n (Bonferroni).
+    """
+    names = attributes(group["sensors"])["names"]
+    level = LEVEL / len(columns)
+    found, notes = {}, []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for i in columns:
+            try:
+                x = group["sensors"][:, i].astype(float)
+                found[i] = stationarity(x, alpha=level, replicates=max(999, round(2 / level)))
+            except ValueError as error:
+                notes.append(f"{names[i]} was not tested: {error}")
+    notes += [str(note.message) for note in caught]
+    if not found:
+        return {"verdict": f"stationarity not tested ({'; '.join(notes)})"}
+    moving = [i for i, test in found.items() if not test.stationary]
+    worst = min(found, key=lambda i: (found[i].stationary, found[i].p_value))
+    test = found[worst]
+    which = f"sensor {names[worst]!r}" if len(columns) == 1 else f"{len(found)} sensors"
+    if not moving:
+        verdict = f"{which} stationary (p = {min(1.0, len(columns) * test.p_value):.3f})"
     else:
-        verdict = f"NOT stationary: {found.feature} changes by {found.effect:.2g} at sample {found.change}"
-    verdict += "".join(f"; {note.message}" for note in notes)
-    return {"sensor": sensor, "verdict": verdict} | plain(dataclasses.asdict(found))
+        which = which if len(columns) == 1 else f"{len(moving)} of {len(found)} sensors"
+        verdict = (
+            f"{which} NOT stationary: {test.feature}{'' if len(columns) == 1 else f' of {names[worst]!r}'} "
+            f"changes by {test.effect:.2g} at sample {test.change}"
+        )
+    return {
+        "sensor": worst,
+        "verdict": "; ".join([verdict, *notes]),
+        "tested": list(found),
+        "moving": moving,
+    } | plain(dataclasses.asdict(test))
 
 
 def _check(config: Record) -> None:
@@ -217,6 +255,9 @@ def _tasks(path: Path, config: Record) -> list[Task]:
         for name in chosen:
             if name not in run.frozen:
                 raise FileError(f"{path} has no controller frozen at {name}; {nearest(name, run.frozen)}")
+        sensors = run.learning.sensors
+        if config.stationarity not in ("", "all"):
+            find_column(sensors.shape[1], sensors.names, config.stationarity, "--stationarity")
         tasks = []
         for name in dict.fromkeys(chosen):
             settings = {
@@ -233,6 +274,12 @@ def _tasks(path: Path, config: Record) -> list[Task]:
                         "ask for the same, or use --replace to record it again"
                     )
                 tasks.append(task)
+        if tasks and (changed := log.other_versions(run.versions)):
+            say(
+                f"note: {path} was learned with {changed}: the recording need not equal, bit by bit, "
+                "one made with the libraries of then",
+                config.quiet,
+            )
         return tasks
 
 

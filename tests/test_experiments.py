@@ -1,6 +1,7 @@
 """Reading any series, quantifying it from the command line, and the whole of an experiment in one go."""
 
 import json
+import shutil
 from pathlib import Path
 
 import h5py
@@ -11,10 +12,10 @@ import quantify as q
 from experiments.cli import main
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, learn
-from experiments.log import open_run
+from experiments.log import open_run, versions
 from experiments.progress import Progress, draw, progress, table
 from experiments.quantify import Quantify, quantify
-from experiments.record import Record, record
+from experiments.record import Record, _stationarity, record
 from experiments.series import read_series, split_source
 from quantify.systems import Henon
 
@@ -197,9 +198,51 @@ def test_recordings_do_not_depend_on_the_number_of_processes(recorded: Path, tmp
 
 def test_stationarity_is_in_the_file(recorded: Path) -> None:
     with open_run(recorded) as run:
-        verdict = json.loads(run.behaviours["0.3min"].attrs["stationarity"])
-    assert verdict["sensor"] == 6 and "stationary" in verdict["verdict"]
-    assert 0 <= verdict["p_value"] <= 1
+        behaviour = run.behaviours["0.3min"]
+        verdict = json.loads(behaviour.attrs["stationarity"])
+        assert verdict["sensor"] == 6 and verdict["tested"] == [6]
+        assert f"sensor {behaviour.sensors.names[6]!r}" in verdict["verdict"]
+        test = q.stationarity(behaviour.sensors[:, 6].astype(float))
+        assert verdict["p_value"] == test.p_value and verdict["stationary"] == test.stationary
+
+
+def test_all_sensors_share_one_level(tmp_path: Path) -> None:
+    """Two sensors drift: both are found, and each is tested at a level of 1 % / 4."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(4000, 4)).astype("<f4")
+    x[:, 1] += np.linspace(0, 1, 4000)
+    x[:, 2] = 0  # has no statistics at all
+    x[:, 3] *= np.linspace(1, 2, 4000)
+    with h5py.File(tmp_path / "r.h5", "w") as file:
+        file["sensors"] = x
+        file["sensors"].attrs["names"] = ["a", "b", "still", "d"]
+        verdict, alone = _stationarity(file, [0, 1, 2, 3]), _stationarity(file, [0])
+    assert verdict["moving"] == [1, 3] and verdict["tested"] == [0, 1, 3] and verdict["alpha"] == 0.01 / 4
+    assert "2 of 3 sensors NOT stationary" in verdict["verdict"]
+    assert "still was not tested" in verdict["verdict"]
+    assert alone["verdict"].startswith("sensor 'a' stationary") and alone["alpha"] == 0.01
+
+
+def test_a_sensor_to_test_is_looked_for_before_the_work(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["record", str(recorded), "--stationarity", "knee", "--samples", "5", "--replace"]) == 2
+    assert "has no column 'knee'" in capsys.readouterr().err
+
+
+def test_other_libraries_are_noted(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "old.h5"
+    shutil.copy(recorded, path)
+    with h5py.File(path, "r+") as file:
+        file.attrs["versions"] = json.dumps(json.loads(file.attrs["versions"]) | {"pybullet": "1.0"})
+    config = ["--samples", "200", "--transient", "0", "--freeze", "0.1", "--replace", "--jobs", "1"]
+    assert main(["record", str(path), *config]) == 0
+    words = capsys.readouterr().err.replace("\n", " ")
+    assert "learned with pybullet 1.0, now" in words and "bit by bit" in words
+    with open_run(path) as run:
+        assert json.loads(run.behaviours["0.1min"].attrs["versions"]) == versions()
 
 
 def test_progress_runs_everything_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
