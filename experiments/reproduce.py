@@ -61,7 +61,7 @@ class Reproduce:
     """Samples per series or behaviour; the paper's number if not given."""
     seeds: tuple[int, ...] | None = None
     """Seeds; five if not given."""
-    seconds: float = 5.0
+    seconds: float = 3.0
     """Length of the films on the page; 0 for none."""
     out: Path = Path("runs/paper")
     """Folder for runs, tables, pages and figures; an interrupted command goes on from there."""
