@@ -9,6 +9,7 @@ derived from function and configuration: an interrupted sweep continues, a large
 from __future__ import annotations
 
 import contextvars
+import functools
 import math
 import os
 import resource
@@ -62,7 +63,6 @@ class Scale:
 class _Job:
     """All that a worker needs to know about one task."""
 
-    index: int
     key: str
     function: Task
     config: Any
@@ -129,9 +129,9 @@ def sweep(
     entries = {key: entry for key in dict.fromkeys(keys) if (entry := read_entry(store, key)) is not None}
     _note_versions(list(entries.values()), quiet)
     wanted = [
-        _Job(i, key, function, config, store, keep)
-        for i, (key, config) in enumerate(zip(keys, configs, strict=True))
-        if key not in entries and key not in keys[:i]
+        _Job(key, function, config, store, keep)
+        for key, config in dict(zip(keys, configs, strict=True)).items()
+        if key not in entries
     ]
     with bars(quiet) as bar:
         tell = _teller(title, len(entries), len(wanted), bar(f"{title} [tasks]"), quiet)
@@ -275,7 +275,7 @@ def _compute(job: _Job) -> dict[str, Any]:
         "function": task_name(job.function),
         "config": settings(job.config),
         "result": result,
-        "versions": log.versions(),
+        "versions": _versions(),
         "cost": {
             "cpu_s": round(time.process_time() - used, 3),
             "wall_s": round(time.monotonic() - start, 3),
@@ -284,9 +284,13 @@ def _compute(job: _Job) -> dict[str, Any]:
     }
 
 
+# Looking them up takes longer than a small task.
+_versions = functools.cache(log.versions)
+
+
 def _note_versions(entries: list[dict[str, Any]], quiet: bool) -> None:
     """Say so where stored results come from other versions: they may differ from new ones in detail."""
-    found = {text for entry in entries for text in difference(entry["versions"], log.versions())}
+    found = {text for entry in entries for text in difference(entry["versions"], _versions())}
     if found:
         older = "; ".join(sorted(found))
         say(f"note: some results are older: {older}; delete the store to compute them again", quiet)

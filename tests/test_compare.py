@@ -21,6 +21,7 @@ from experiments.behaviour import Behaviour, behaviour, over_scales
 from experiments.compare import Compare, as_csv, compare, measure_of
 from experiments.comparison import pairs_table, ranking_table, summarise
 from experiments.errors import ExperimentError
+from experiments.hdf5 import put_attributes
 from experiments.learn import Learn, learn, resolve
 from experiments.learning_curve import LearningCurve, learning_curve
 from experiments.record import Record, record
@@ -271,7 +272,7 @@ def test_a_recording_that_breaks_down_is_not_quantified(monkeypatch: pytest.Monk
     def record_badly(wish: Record) -> None:
         record(wish)
         with log.rewriting(wish.runs[0], 2**20) as file:
-            file["behaviours/0.1min"].attrs["reason"] = "the simulation broke down at step 9"
+            put_attributes(file["behaviours/0.1min"], {"reason": "the simulation broke down at step 9"})
 
     monkeypatch.setattr(task, "record", record_badly)
     wish = resolve(Learn("hexapod", "sine"))
