@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 from rich.table import Table
 
 from experiments import log
 from experiments.console import console, say
 from experiments.emergence import COLUMNS
 from experiments.errors import ExperimentError, FileError, nearest
+from experiments.hdf5 import attributes, put_attributes, reading, writable
 from experiments.onlooker import describe, see
 from experiments.record import Record, record
 from experiments.shipped import FOLDER, Shipped, shipped
@@ -101,16 +101,15 @@ def keep(run: Path, minutes: float, path: Path, about: str = "") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with h5py.File(run, "r", locking=False) as source, h5py.File(temporary, "w") as file:
-            file.attrs.update(source.attrs)
-            file.attrs["about"] = about
-            file.attrs["command"] = command
+        with reading(run) as source, writable(temporary, "w") as file:
+            told = {"schema": log.SCHEMA, "about": about, "command": command}
+            put_attributes(file, attributes(source) | told)
             why = "left out of this file; the command in its attributes makes it"
             log.copy_recording(source, file, "learning", 0, "left out", why)
             log.write_frozen(file.require_group(f"frozen/{name}"), frozen)
         numbers = measure(temporary)
-        with h5py.File(temporary, "r+") as file:
-            file.attrs["numbers"] = json.dumps(numbers)
+        with writable(temporary, "r+") as file:
+            put_attributes(file, {"numbers": json.dumps(numbers)})
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

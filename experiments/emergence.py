@@ -132,7 +132,8 @@ def emergence(config: Emergence) -> dict[str, Any]:
 
         return push(config)
     trials = [make_trial(config, seed) for seed in seeds(config)]
-    rows = run(trial, trials, config, f"{config.robot} emergence")
+    found = run(trial, trials, config, f"{config.robot} emergence")
+    rows = [{"seed": task.seed} | row for task, row in zip(trials, found, strict=True)]
     document = save(config, "emergence", {"rows": rows, "verdict": verdict(config.robot, rows)})
     console().print(table(config.robot, rows))
     print("\n".join(document["verdict"]))
@@ -230,6 +231,8 @@ def learn_trial(config: Trial, folder: Path) -> Path:
 
 
 def _learning(learned: log.Run) -> dict[str, Any]:
+    if learned.learning.steps < WINDOW * learned.learning.attrs["rate_hz"]:
+        return {"modes": [], "longest": {}}
     whole = see(learned.learning)
     window = round(WINDOW * whole.rate / whole.every)
     numbers = [
@@ -277,7 +280,7 @@ def verdict(robot: str, rows: list[dict[str, Any]]) -> list[str]:
             for row in rows
         )
         lines.append(f"rolling or crawling when frozen: {either} of {n} seeds")
-    failed = [row.get("seed") for row in rows if row.get("reason")]
+    failed = [row for row in rows if row.get("reason")]
     if failed:
         lines.append(f"broke down: {len(failed)} of {n} seeds")
     return lines
@@ -294,7 +297,7 @@ def table(robot: str, rows: list[dict[str, Any]]) -> Table:
             values = [format(numbers[key], form) for key, (_, form) in columns.items() if key in numbers]
             found.add_row(str(row["seed"]), name, numbers.get("mode", numbers.get("reason", "")), *values)
         if "frozen" not in row:
-            found.add_row(str(row.get("seed", "?")), "-", row.get("reason", ""))
+            found.add_row(str(row["seed"]), "-", row.get("reason", ""))
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from experiments import log
 from experiments.config import difference
 from experiments.errors import ExperimentError, FileError, nearest
+from experiments.hdf5 import attributes, reading
 
 FOLDER = Path(__file__).parent / "frozen"
 
@@ -38,18 +39,19 @@ def shipped(folder: Path = FOLDER) -> dict[str, Shipped]:
     """All behaviours in a folder, by name."""
     found = {}
     for path in sorted(folder.glob("*.h5")):
-        with log.open_run(path) as run, log.open_hdf5(path) as file:
+        with log.open_run(path) as run, reading(path) as file:
             (frozen,) = run.frozen.values()
+            told = attributes(file)
             found[path.stem] = Shipped(
                 name=path.stem,
                 path=path,
-                about=str(file.attrs["about"]),
+                about=told["about"],
                 robot=run.robot,
                 controller=run.controller,
                 seed=run.seed,
                 minutes=frozen.minutes,
-                command=str(file.attrs["command"]),
-                numbers=json.loads(file.attrs["numbers"]),
+                command=told["command"],
+                numbers=json.loads(told["numbers"]),
             )
     return found
 
