@@ -3,7 +3,7 @@
 Whole runs of `learn` and `record`, from opening to the compressed file, in which the time inside the body's
 `step` is taken as well: overhead = (whole - steps) / steps, both from one run, so that neither chance in the
 motion nor a busy machine can favour one side. CPU times are disturbed little by other processes; wall-clock
-times include waiting for the disk. Memory is the peak after a short and after a long recording.
+times include waiting for the disk. Memory is watched all along a recording of a million samples.
 
     python benchmarks/pipeline.py          writes docs/results/benchmark-pipeline.json
 """
@@ -15,6 +15,7 @@ import os
 import platform
 import resource
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,20 +28,22 @@ import tyro
 
 from experiments import log
 from experiments.learn import Learn, learn
-from experiments.record import Record, record
+from experiments.record import Record, Task, merge, record, record_one
 from robots import RobotEnv
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Measure the overhead of learning and recording."""
+    """Measure the overhead and the memory of learning and recording."""
 
     steps: int = 24_000
     """Steps per run: 8 minutes of learning, as in the paper."""
     turns: int = 3
     """Runs of each kind; the median counts."""
-    memory_samples: int = 300_000
+    memory_samples: int = 1_000_000
     """Length of the recording whose memory is watched."""
+    robots: tuple[str, ...] = ("hexapod", "snake")
+    """Bodies whose overhead is measured; none to watch the memory alone."""
     out: Path = Path("docs/results/benchmark-pipeline.json")
     """Where the figures go."""
 
@@ -99,19 +102,41 @@ def robot_figures(robot: str, config: Bench, folder: Path) -> dict[str, Any]:
     }
 
 
-def memory(robot: str, samples: int, folder: Path) -> dict[str, float]:
-    """Peak memory [MiB] of this process after a short and after a long recording."""
+def memory(robot: str, samples: int, folder: Path) -> dict[str, Any]:
+    """Memory [MiB] in each tenth of a long recording, and the most that merging and its test take."""
     path = folder / "memory.h5"
     learn(Learn(robot, minutes=0.2, freeze=(0.2,), out=path, quiet=True))
-    result: dict[str, float] = {}
-    for name, length in (("short", samples // 10), ("long", samples)):
-        record(Record((path,), samples=length, transient=0, jobs=1, quiet=True, replace=True))
-        result |= {f"{name}_samples": length, f"{name}_peak_mib": _peak()}
-    return result
+    task = Task(path, "0.2min", samples, transient=0, measure=0.2, checkpoint=3000)
+    with watched_memory() as recording:
+        record_one(task)
+    with watched_memory() as merging:
+        merge(path, [task], quiet=True)
+    tenths = np.array_split(recording, 10)
+    return {
+        "samples": samples,
+        "recording_mib": [round(float(np.max(tenth)), 1) for tenth in tenths],
+        "merging_mib": round(max(merging), 1),
+    }
 
 
-def _peak() -> float:
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+@contextmanager
+def watched_memory(interval: float = 0.01) -> Iterator[list[float]]:
+    """Collect the resident memory of this process [MiB], at least ten times; Linux only."""
+    done = threading.Event()
+    seen: list[float] = []
+
+    def watch() -> None:
+        while not done.wait(interval) or len(seen) < 10:
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+            seen.append(pages * resource.getpagesize() / 2**20)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        thread.join()
 
 
 def main(config: Bench) -> None:
@@ -125,7 +150,7 @@ def main(config: Bench) -> None:
         "robots": {},
     }
     with tempfile.TemporaryDirectory() as name:
-        for robot in ("hexapod", "snake"):
+        for robot in config.robots:
             learn(Learn(robot, minutes=0.1, freeze=(), out=Path(name, f"warm-{robot}.h5"), quiet=True))
             result["robots"][robot] = robot_figures(robot, config, Path(name))
             print(robot, json.dumps(result["robots"][robot], indent=1))

@@ -92,7 +92,7 @@ def test_learning_killed_20_times_ends_as_if_never_killed(whole, tmp_path: Path)
     learn(Learn(out=tmp_path / "timing.h5", **LEARN))
     duration = time.monotonic() - start
     kills, round_ = 0, 0
-    while kills < 20:
+    while kills < 20 or round_ < 2:  # a busy machine may kill one run twenty times
         path = tmp_path / f"{round_}.h5"
         round_ += 1
         alive = True
@@ -108,7 +108,6 @@ def test_learning_killed_20_times_ends_as_if_never_killed(whole, tmp_path: Path)
         assert digest(path) == expected
         assert [p.name for p in tmp_path.glob(f"{path.name}.*")] == []
         path.unlink()
-    assert round_ > 1
 
 
 def test_recording_killed_20_times_ends_as_if_never_killed(whole, tmp_path: Path) -> None:
@@ -120,7 +119,7 @@ def test_recording_killed_20_times_ends_as_if_never_killed(whole, tmp_path: Path
     record(Record(runs=(timing,), jobs=1, **RECORD))
     duration = time.monotonic() - start
     kills, round_ = 0, 0
-    while kills < 20:
+    while kills < 20 or round_ < 2:  # a busy machine may kill one run twenty times
         path = tmp_path / f"{round_}.h5"
         path.write_bytes(learned.read_bytes())
         round_ += 1
@@ -136,7 +135,6 @@ def test_recording_killed_20_times_ends_as_if_never_killed(whole, tmp_path: Path
         assert digest(path) == expected
         assert [p.name for p in tmp_path.glob(f"{path.name}.*")] == []
         path.unlink()
-    assert round_ > 1
 
 
 @pytest.mark.parametrize("torn", [False, True], ids=["after a write", "in the middle of a write"])
