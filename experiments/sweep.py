@@ -19,7 +19,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -68,6 +68,7 @@ class _Job:
     config: Any
     store: Path
     keep: bool
+    patience: float = 0.0
     threads: int | None = None
 
 
@@ -135,11 +136,16 @@ def sweep(
     ]
     with bars(quiet) as bar:
         tell = _teller(title, len(entries), len(wanted), bar(f"{title} [tasks]"), quiet)
-        for key, entry in _run_all(wanted, jobs, scheduler, quiet):
-            if "result" in entry and not entry_path(store, key).exists():
-                write_entry(store, key, entry)
-            entries[key] = entry
-            tell()
+        # What another sweep has in hand is left for the end, and then waited for.
+        for patience in (0.0, math.inf):
+            turn = [replace(job, patience=patience) for job in wanted if job.key not in entries]
+            for key, entry in _run_all(turn, jobs, scheduler, quiet):
+                if "busy" in entry:
+                    continue
+                if "result" in entry and not entry_path(store, key).exists():
+                    write_entry(store, key, entry)
+                entries[key] = entry
+                tell()
     return [entries[key].get("result", {"reason": entries[key].get("failed", "")}) for key in keys]
 
 
@@ -215,7 +221,12 @@ def _on_cluster(jobs: list[_Job], scheduler: str, quiet: bool) -> Iterator[tuple
             say(f"{scheduler} has no workers yet; waiting for them (`dask worker {scheduler}`)", quiet)
         # One thread per task: a cluster is filled by many tasks. Equal keys of two sweeps are computed once.
         futures = {
-            client.submit(_attempt, replace(job, threads=1), key=f"selforg-{job.key}", retries=RETRIES): job
+            client.submit(
+                _attempt,
+                replace(job, threads=1),
+                key=f"selforg-{job.key}-{job.patience:g}",
+                retries=RETRIES,
+            ): job
             for job in jobs
         }
         done = distributed.as_completed(futures, loop=client.loop, with_results=True, raise_errors=False)
@@ -239,7 +250,13 @@ def _attempt(job: _Job) -> tuple[str, dict[str, Any]]:
     if not job.store.is_dir():  # a machine that does not see the store: the sweep itself keeps the result
         return job.key, _compute(job)
     folder = job.store / job.key
-    with writing(entry_path(job.store, job.key), patience=math.inf):
+    with ExitStack() as held:
+        try:
+            held.enter_context(writing(entry_path(job.store, job.key), job.patience))
+        except FileError:
+            if job.patience:
+                raise
+            return job.key, {"busy": True}
         entry = read_entry(job.store, job.key)
         if entry is None:
             token = _folder.set(folder)

@@ -91,12 +91,16 @@ def test_outside_a_sweep_the_workspace_is_temporary() -> None:
 
 
 def test_two_sweeps_at_once_share_the_work(tmp_path: Path, notes: Path) -> None:
-    configs = [Settings(seed, notes, seconds=0.2) for seed in range(6)]
-    other = start(tmp_path / "store", notes, seeds=6, seconds=0.2)
-    rows = sweep(task, configs, store=tmp_path / "store", jobs=2, quiet=True)
+    configs = [Settings(seed, notes, seconds=0.4) for seed in range(6)]
+    other = start(tmp_path / "store", notes, seeds=6, seconds=0.4)
+    wait_until(lambda: count(notes, "begun") >= 1)
+    rows = sweep(task, configs, store=tmp_path / "store", jobs=1, quiet=True)
     out, _ = other.communicate(timeout=60)
     assert json.loads(out) == rows
     assert count(notes, "done") == 6
+    # Neither waits while there is something else to do.
+    mine = {path.name for path in notes.glob(f"*-done-{os.getpid()}-*")}
+    assert 1 <= len(mine) < 6
     assert sorted(p.suffix for p in (tmp_path / "store").iterdir()) == [".json"] * 6
 
 
