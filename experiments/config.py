@@ -17,7 +17,7 @@ from experiments.errors import ExperimentError, nearest
 
 T = TypeVar("T")
 # Options that say where and how a command runs; all others decide what comes out.
-ASIDE = frozenset({"out", "quiet", "jobs", "config", "json", "replace"})
+ASIDE = frozenset({"out", "quiet", "jobs", "config", "json", "replace", "keep", "backend", "scheduler"})
 
 
 def parse_settings(words: list[str]) -> dict[str, Any]:
