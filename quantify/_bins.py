@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quantify.sums import Floats
 
 MAX_BINS = 250  # bins are bytes
-UNSETTLED = 255
-FINE_BITS = 10  # 1024 cells per octave: a table that stays in the first-level cache
+LEAST = -128  # rows of bytes hold LEAST + bin, because processors compare signed bytes
+UNSETTLED = 127
+CELL_SHIFT = 11  # 4096 cells per octave: fewer leave more distances unsettled, more leave the cache
+UNITS = 2**29  # range of the series in units; differences to the padding still fit into int32
 
 
 class Bins(NamedTuple):
@@ -21,10 +24,7 @@ class Bins(NamedTuple):
 
         cell = (bits >> shift) - base;   bin = top[cell] - (bits > step[cell])
 
-    for distances clipped to [low, high], which changes no bin. Most of the time the first half of this is
-    enough: in a finer look-up nearly all cells contain no eps, and `fine` gives the bin at once,
-
-        bin = fine[(bits >> fine_shift) - fine_base],   or `UNSETTLED`
+    for distances clipped to [low, high], which changes no bin.
     """
 
     shift: Any
@@ -33,9 +33,6 @@ class Bins(NamedTuple):
     high: float
     top: Any
     step: Any
-    fine_shift: Any
-    fine_base: Any
-    fine: Any
 
 
 def make_bins(eps: Floats) -> Bins:
@@ -53,13 +50,46 @@ def make_bins(eps: Floats) -> Bins:
     step = np.full(n_cells, np.iinfo(np.int64).max)
     step[cells - base] = bits
 
-    fine_shift = 52 - FINE_BITS
-    fine_base = int(lowest[0] >> fine_shift)
-    cells = np.arange(int(lowest[-1] >> fine_shift) - fine_base + 1, dtype=np.int64) + fine_base
-    fine = (bits[None, :] >= (cells << fine_shift)[:, None]).sum(axis=1).astype(np.uint8)
-    fine[(bits >> fine_shift) - fine_base] = UNSETTLED
-
     low, high = lowest[[0, -1]].view(np.float64).tolist()
-    return Bins(
-        np.int64(shift), np.int64(base), low, high, top, step, np.int64(fine_shift), np.int64(fine_base), fine
-    )
+    return Bins(np.int64(shift), np.int64(base), low, high, top, step)
+
+
+class Cells(NamedTuple):
+    """Look-up that is fast, and either exact or `UNSETTLED`: small integers in place of floats.
+
+    The series is rounded to multiples of a unit, which moves a distance by no more than one unit. As in
+    `Bins` the leading bits of a distance (as float32) choose a cell; cells are so small that nearly all keep
+    clear of every eps by more than the rounding, and `bins` gives the bin of all distances in them at once:
+
+        LEAST + bin = bins[(bits(max(distance, low)) >> CELL_SHIFT) - base],   or `UNSETTLED`
+
+    Attributes
+    ----------
+    x : (d, N + padding) int32, the series in units; the padding is far away from everything
+    """
+
+    x: NDArray[np.int32]
+    low: Any
+    base: Any
+    bins: NDArray[np.int8]
+
+
+def make_cells(x: Floats, eps: Floats, padding: int) -> Cells:
+    """Build the look-up for a (d, N) series and a strictly descending grid of at most `MAX_BINS` eps."""
+    lowest = x.min(axis=1, keepdims=True)
+    unit = float((x - lowest).max()) / UNITS
+    units = np.full((len(x), x.shape[1] + padding), 2 * UNITS, np.int32)
+    units[:, : x.shape[1]] = np.rint((x - lowest) / unit)
+
+    edges = eps / unit
+    low = int(np.clip(edges[-1] / 2, 1, UNITS))
+    base, last = (int(np.float32(v).view(np.int32)) >> CELL_SHIFT for v in (low, 2 * UNITS))
+    cells = (np.arange(base, last + 2, dtype=np.int32) << CELL_SHIFT).view(np.float32).astype(float)
+    ascending = edges[::-1]
+    bins = LEAST + len(edges) - np.searchsorted(ascending, cells[:-1])
+    # 1 for the rounding of the series, a little for the rounding of numbers on the way.
+    slack = 1.5 + cells * 2.0**-23
+    before = np.searchsorted(ascending, (cells - slack)[:-1])
+    after = np.searchsorted(ascending, (cells + slack)[1:], side="right")
+    bins[before < after] = UNSETTLED
+    return Cells(units, np.int32(low), np.int32(base), bins.astype(np.int8))

@@ -14,97 +14,129 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from quantify._bins import UNSETTLED
-from quantify._bits import LANES, lanes_above, lowest_bit, popcount
-from quantify.sums import Floats
+from quantify._bins import CELL_SHIFT, LEAST, UNSETTLED
+from quantify._bits import LANES, STRIDE, join, lanes_above, lowest_bit
 
-CHUNK = 1024  # rows of 64 bytes that are worked on together, so that they stay close to the processor
-
-
-def padded(x: Floats) -> Floats:
-    """Append samples that are infinitely far away, so that all 64 lanes can be filled everywhere."""
-    return np.concatenate([x, np.full((len(x), LANES), np.inf)], axis=1)
-
-
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
-def _distances(x, t, lag, low, high, distance):  # type: ignore[no-untyped-def]
-    """distance[s] = max norm of x_{t+lag+s} - x_t, clipped to [low, high]."""
-    there = x[0, t + lag : t + lag + LANES]
-    here = x[0, t]
-    for s in range(LANES):
-        distance[s] = min(max(abs(there[s] - here), low), high)
-    for c in range(1, len(x)):
-        there = x[c, t + lag : t + lag + LANES]
-        here = x[c, t]
-        for s in range(LANES):
-            distance[s] = min(max(abs(there[s] - here), distance[s]), high)
+CHUNK = 256  # rows of 64 bytes that are worked on together: they stay in the first-level cache
 
 
 @njit(cache=True, nogil=True)
-def _fill_rows(x, start, lag, bins, distance, rows, first, last):  # type: ignore[no-untyped-def]
-    """rows[o, s] = bin of the distance from x_t to x_{t+lag+s}; t = start + o, first <= o < last."""
-    shift, base, low, high, top, step, fine_shift, fine_base, fine = bins
-    bits = distance.view(np.int64)
-    for o in range(first, last):
-        _distances(x, start + o, lag, low, high, distance)
+def _fill_rows(x, cells, bins, start, lag, scratch, rows):  # type: ignore[no-untyped-def]
+    """rows[o, s] = LEAST + bin of the distance from x_t to x_{t+lag+s}, t = start + o."""
+    distance, cell, exact = scratch
+    units, least, cell_base, look_up = cells
+    bits = distance.view(np.int32)
+    for o in range(len(rows)):
+        t = start + o
+        for c in range(len(units)):
+            here, there = units[c, t], units[c, t + lag : t + lag + LANES]
+            for s in range(LANES):
+                a, b = np.int32(there[s] - here), np.int32(here - there[s])
+                gap = a if a > b else b
+                gap = gap if gap > least else least
+                distance[s] = np.float32(gap) if c == 0 else max(distance[s], np.float32(gap))
+        # Loops of their own: this goes several lanes at a time, looking up one by one.
+        for s in range(LANES):
+            cell[s] = (bits[s] >> CELL_SHIFT) - cell_base
         row = rows[o]
         for s in range(LANES):
-            row[s] = fine[np.uint64((bits[s] >> fine_shift) - fine_base)]
+            row[s] = look_up[np.uint64(cell[s])]
     # In a pass of its own, because a row cannot be read as a whole right after it was written in bytes.
-    for o in range(first, last):
+    shift, base, low, high, top, step = bins
+    exact_bits = exact.view(np.int64)
+    for o in range(len(rows)):
         unsettled = lanes_above(rows, o, UNSETTLED - 1)
         while unsettled:
             lane = np.int64(lowest_bit(unsettled))
-            unsettled = unsettled & (unsettled - np.uint64(1))
-            gap = low
+            unsettled &= unsettled - np.uint64(1)
+            farthest = low
             for c in range(len(x)):
-                gap = max(gap, abs(x[c, start + o + lag + lane] - x[c, start + o]))
-            distance[0] = min(gap, high)
-            cell = (bits[0] >> shift) - base
-            rows[o, lane] = top[cell] - np.uint8(bits[0] > step[cell])
+                farthest = max(farthest, abs(x[c, start + o + lag + lane] - x[c, start + o]))
+            exact[0] = min(farthest, high)
+            k = (exact_bits[0] >> shift) - base
+            rows[o, lane] = LEAST + np.int64(top[k]) - np.int64(exact_bits[0] > step[k])
 
 
 @njit(cache=True, nogil=True)
-def _join(joint, words):  # type: ignore[no-untyped-def]
-    """joint &= words; returns the number of bits left."""
-    found = np.uint64(0)
-    for o in range(len(joint)):
-        joint[o] &= words[o]
-        found += popcount(joint[o])
-    return np.int64(found)
+def _compare(rows, k, word):  # type: ignore[no-untyped-def]
+    """word[o] = lanes of rows[o] above k."""
+    for o in range(len(word)):
+        word[o] = lanes_above(rows, o, k)
 
 
 @njit(cache=True, nogil=True)
-def _count_by_words(rows, valid, tau, n_large, words, joint, counts):  # type: ignore[no-untyped-def]
+def _between(outer, inner, step, word):  # type: ignore[no-untyped-def]
+    """word = inner | outer & step."""
+    for o in range(len(word)):
+        word[o] = inner[o] | (outer[o] & step[o])
+
+
+@njit(cache=True, nogil=True)
+def _fill_words(rows, low, steps, words, first, last):  # type: ignore[no-untyped-def]
+    """words[k, o] = lanes of rows[o] whose bin is at least k; first <= o < last.
+
+    Comparing bytes is dear, so only every eighth k is: bin >= 8 a + b where bin >= 8 a + 8, or where
+    bin >= 8 a and the last three bits are at least b.
+    """
+    fresh = rows[first:last]
+    for o in range(len(fresh)):
+        for s in range(LANES):
+            low[o, s] = fresh[o, s] & 7
+    for b in range(1, 8):
+        _compare(low, b - 1, steps[b, : last - first])
+    words[0, first:last] = ~np.uint64(0)
+    for base in range(0, len(words) - 1, 8):
+        outer, inner = words[base, first:last], words[base + 8, first:last]
+        _compare(fresh, LEAST + base + 7, inner)
+        for b in range(1, 8):
+            _between(outer, inner, steps[b], words[base + b, first:last])
+
+
+@njit(cache=True, nogil=True)
+def _count_by_words(words, valid, tau, n_large, joint, counts):  # type: ignore[no-untyped-def]
     """Large scales: counts[m, k] += pairs of the chunk with bin > k, for k < n_large."""
     for k in range(n_large):
-        for o in range(len(words)):
-            words[o] = lanes_above(rows, o, k)
-        joint[:] = valid
-        for m in range(len(counts)):
-            found = _join(joint, words[m * tau : m * tau + len(joint)])
-            if found == 0:
+        for o in range(len(joint)):
+            joint[o] = valid[o]
+        for m in range(0, len(counts), 2):
+            after = min(m + 1, len(counts) - 1)
+            one, two = join(joint, words[k + 1], m * tau, after * tau)
+            counts[m, k] += one
+            if after > m:
+                counts[after, k] += two
+            if two == 0:
                 break
-            counts[m, k] += found
 
 
 @njit(cache=True, nogil=True)
-def _count_by_walking(rows, valid, tau, n_large, histogram):  # type: ignore[no-untyped-def]
-    """Small scales: histogram[m, bin] += pairs of the chunk, for bin > n_large."""
+def _count_by_walking(rows, words, valid, tau, n_large, histogram):  # type: ignore[no-untyped-def]
+    """Small scales: histogram[m, bin] += pairs of the chunk, for bin > n_large, the lanes of `words`."""
     for o in range(len(valid)):
-        close = lanes_above(rows, o, n_large) & valid[o]
+        close = words[o] & valid[o]
+        both = close & words[o + tau] if len(histogram) > 1 else np.uint64(0)
         while close:
             s = lowest_bit(close)
             close &= close - np.uint64(1)
+            histogram[0, np.uint64(rows[o, s] - LEAST)] += 1
+        while both:
+            s = lowest_bit(both)
+            both &= both - np.uint64(1)
             r = rows[o, s]
-            histogram[0, r] += 1
             p = np.uint64(o)
             for m in range(1, len(histogram)):
                 p += np.uint64(tau)
                 r = min(r, rows[p, s])
-                if r <= n_large:
+                if r <= LEAST + n_large:
                     break
-                histogram[m, r] += 1
+                histogram[m, np.uint64(r - LEAST)] += 1
+
+
+@njit(cache=True, nogil=True)
+def _move(values, start, n):  # type: ignore[no-untyped-def]
+    """values[:n] = values[start : start + n]; start is positive."""
+    there = values[start : start + n]
+    for i in range(len(there)):
+        values[i] = there[i]
 
 
 @njit(cache=True, nogil=True)
@@ -116,27 +148,46 @@ def _first_lanes(n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def count_lags(x, tau, m_max, lag, n_lags, n_large, bins, n_bins, block_length, counts):  # type: ignore[no-untyped-def]
+def _fill_valid(valid, size, n_lags, end, edge, part):  # type: ignore[no-untyped-def]
+    """Lanes of each row that are pairs and belong to the given part of the block edge.
+
+    Row o has end - o partners left, edge - o of them before the edge. Rows from `size` on are empty.
+    """
+    valid[:] = _first_lanes(n_lags)
+    if size == len(valid) and end - size >= LANES and edge - size >= LANES:
+        return
+    for o in range(len(valid)):
+        same = _first_lanes(edge - o)
+        valid[o] &= _first_lanes(end - o) & (same if part == 0 else ~same)
+    valid[size:] = np.uint64(0)
+
+
+@njit(cache=True, nogil=True)
+def count_lags(x, look_up, tau, m_max, lag, n_lags, n_large, block_length, counts):  # type: ignore[no-untyped-def]
     """Add the close pairs of the lags lag .. lag + n_lags - 1 to `counts`.
 
     Parameters
     ----------
-    x : (d, N + 64) float64, from `padded`
+    x : (d, N) float64
+    look_up : Cells of x, with 64 samples of padding, so that all lanes can be filled everywhere; Bins; and
+        the number of scales
     n_lags : at most 64
     n_large : number of scales, from the largest, that are counted by words
-    bins : Bins
-    n_bins : number of scales
     block_length : samples per block of the time axis
     counts : (B, B, m_max, n_bins) int64, modified
         Close pairs by block of the earlier and of the later point.
     """
+    cells, bins, n_bins = look_up
     halo = (m_max - 1) * tau
-    n = x.shape[1] - LANES - halo
-    distance = np.empty(LANES)
-    rows = np.empty((CHUNK + halo, LANES), np.uint8)
-    words = np.empty(CHUNK + halo, np.uint64)
-    joint = np.empty(CHUNK, np.uint64)
-    valid = np.empty(CHUNK, np.uint64)
+    n = x.shape[1] - halo
+    chunk = max(CHUNK, -(-halo // STRIDE) * STRIDE)  # a halo is moved on, so it should not be the most of it
+    scratch = np.empty(LANES, np.float32), np.empty(LANES, np.int32), np.empty(1)
+    rows = np.empty((chunk + halo, LANES), np.int8)
+    low = np.empty_like(rows)
+    words = np.zeros((8 * (n_large // 8 + 1) + 1, chunk + halo + STRIDE), np.uint64)
+    steps = np.empty((8, chunk + halo), np.uint64)
+    joint = np.empty(chunk, np.uint64)
+    valid = np.empty(chunk, np.uint64)
     histogram = np.zeros((m_max, n_bins + 1), np.int64)
     filled = 0  # rows that hold the bins of times start, start + 1, ...
     start = 0
@@ -146,26 +197,20 @@ def count_lags(x, tau, m_max, lag, n_lags, n_large, bins, n_bins, block_length, 
         block = start // block_length
         later = (start + lag) // block_length
         edge = (later + 1) * block_length - lag
-        stop = min(start + CHUNK, n - lag, (block + 1) * block_length, edge)
+        stop = min(start + chunk, n - lag, (block + 1) * block_length, edge)
         if start < edge - (LANES - 1):
             stop = min(stop, edge - (LANES - 1))
         size = stop - start
-        _fill_rows(x, start, lag, bins, distance, rows, filled, size + halo)
-        filled = max(filled, size + halo)
+        _fill_rows(x, cells, bins, start + filled, lag, scratch, rows[filled : size + halo])
+        _fill_words(rows, low, steps, words, filled, size + halo)
 
-        for part in range(2):
-            n_valid = 0
-            for o in range(size):
-                inside = _first_lanes(min(n_lags, n - lag - start - o))
-                same = _first_lanes(edge - start - o)
-                valid[o] = inside & (same if part == 0 else ~same)
-                n_valid += valid[o] != 0
-            if n_valid == 0:
-                continue
+        strides = -(-size // STRIDE) * STRIDE
+        for part in range(2 if edge < min(stop + LANES - 1, n - lag) else 1):
+            _fill_valid(valid[:strides], size, min(n_lags, LANES), n - lag - start, edge - start, part)
             target = counts[block, later + part]
-            _count_by_words(rows, valid[:size], tau, n_large, words[: size + halo], joint[:size], target)
+            _count_by_words(words, valid[:strides], tau, n_large, joint[:strides], target)
             if n_large < n_bins:
-                _count_by_walking(rows, valid[:size], tau, n_large, histogram)
+                _count_by_walking(rows, words[n_large + 1], valid[:size], tau, n_large, histogram)
                 for m in range(m_max):
                     above = 0
                     for k in range(n_bins - 1, n_large - 1, -1):
@@ -173,7 +218,8 @@ def count_lags(x, tau, m_max, lag, n_lags, n_large, bins, n_bins, block_length, 
                         histogram[m, k + 1] = 0
                         target[m, k] += above
 
-        filled -= size
-        for o in range(filled):
-            rows[o] = rows[o + size]
+        filled = halo
+        _move(rows.reshape(-1), size * LANES, filled * LANES)
+        for k in range(len(words)):
+            _move(words[k], size, filled)
         start = stop

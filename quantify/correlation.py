@@ -12,9 +12,9 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import ArrayLike
 
-from quantify._bins import MAX_BINS, make_bins
+from quantify._bins import MAX_BINS, make_bins, make_cells
 from quantify._bits import LANES
-from quantify._exact import count_lags, padded
+from quantify._exact import count_lags
 from quantify._sampled import random_pairs
 from quantify._series import as_series, resolution_of
 from quantify._shares import Demand, count_shares
@@ -240,20 +240,18 @@ def _count_all(
         part = slice(first, first + MAX_BINS)
         # Measured costs in ns per pair: a word pass per scale against a walk along each close pair.
         k = np.arange(len(eps[part]) + 1)
-        words = k * (0.015 + 0.0045 * m_max)
+        words = k * (0.010 + 0.0026 * m_max)
         walks = np.append(C_1[part], 0.0) * (2.5 + 0.3 * m_max)
         n_large = int(np.argmin(words + walks))
-        bins = make_bins(eps[part])
-        tasks += [(lags, part, n_large, bins) for lags in _lag_ranges(n, theiler)]
-    far = padded(x)
+        look_up = make_cells(x, eps[part], LANES), make_bins(eps[part]), len(eps[part])
+        tasks += [(lags, part, n_large, look_up) for lags in _lag_ranges(n, theiler)]
 
     def run(task: tuple[range, slice, int, Any]) -> tuple[slice, Counts]:
-        lags, part, n_large, bins = task
-        n_bins = len(eps[part])
-        found = np.zeros((n_blocks, n_blocks, m_max, n_bins), np.int64)
+        lags, part, n_large, look_up = task
+        found = np.zeros((n_blocks, n_blocks, m_max, len(eps[part])), np.int64)
         for lag in lags:
             n_lags = min(lags.step, n - lag)
-            count_lags(far, tau, m_max, lag, n_lags, n_large, bins, n_bins, block_length, found)
+            count_lags(x, look_up, tau, m_max, lag, n_lags, n_large, block_length, found)
         return part, found
 
     with ThreadPoolExecutor(workers) as pool:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quantify import entropies
-from quantify._bins import make_bins
+from quantify._bins import CELL_SHIFT, LEAST, UNSETTLED, make_bins, make_cells
 from quantify._sampled import by_phase
 from quantify._shares import Layout, _count_group, groups
 from quantify.correlation import correlation_sums
@@ -274,6 +274,35 @@ def test_bins_look_up_exactly(seed, n) -> None:
     cell = (bits >> bins.shift) - bins.base
     found = bins.top[cell] - (bits > bins.step[cell])
     np.testing.assert_array_equal(found, (distances[:, None] <= eps[None]).sum(axis=1))
+
+
+@settings(max_examples=50, deadline=None)
+@given(series_seeds, st.integers(1, 40), st.sampled_from([0.0, 1e6]))
+def test_cells_are_right_or_unsettled(seed, n, offset) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((1, 60)) + offset
+    gaps = np.abs(x.T - x)
+    # Scales at, just below and just above distances that occur, and some that are far out.
+    eps = np.concatenate([rng.choice(gaps[gaps > 0], n), np.exp(rng.uniform(-30, 5, n))])
+    eps = np.unique(np.concatenate([eps, np.nextafter(eps, 0), np.nextafter(eps, 9e9)]))[::-1]
+    cells = make_cells(x, eps, 1)
+    units = cells.x[0, :60]
+    distance = np.maximum(np.abs(units[:, None] - units), cells.low).astype(np.float32)
+    found = cells.bins[(distance.view(np.int32) >> CELL_SHIFT) - cells.base]
+    settled = found != UNSETTLED
+    expected = (gaps[:, :, None] <= eps).sum(axis=2)
+    np.testing.assert_array_equal(found[settled].astype(int) - LEAST, expected[settled])
+
+
+@pytest.mark.filterwarnings("ignore:.*scales lie below")
+@pytest.mark.parametrize("scale", [1e-280, 1.0, 1e300])
+@pytest.mark.parametrize("offset", [0.0, 1e5])
+def test_any_unit_of_the_series(scale, offset) -> None:
+    x = (np.random.default_rng(0).standard_normal((90, 1)) + offset) * scale
+    eps = geometric(8, 60, 40) * scale
+    counts, _ = naive.correlation_counts(x, 2, 3, eps, 1)
+    sums = correlation_sums(x[:, 0], tau=2, m_max=3, eps=eps, theiler=1, exact=True)
+    np.testing.assert_array_equal(sums.pairs, counts)
 
 
 # ---- defaults and input
