@@ -21,10 +21,12 @@ from experiments.learn import Learn, resolve
 from experiments.loop import find_robot
 from experiments.store import write_text
 from experiments.sweep import Backend, cost, sweep
+from experiments.tuning import FACTOR, best, candidates
 
 # Where the settings of each rule come from: part of every comparison's result.
 ORIGINS = {
-    "ulr": "own form of the rule; settings chosen by hand on each of these robots, by what could be seen",
+    "ulr": "own form of the rule; settings searched for on each of these robots, by what emerges, not by "
+    "complexity (docs/emergence.md)",
     "tipi": "equations of the literature; defaults of this package, checked in loops of one and two joints, "
     "not tuned on any robot",
     "homeokinesis": "equations of the literature; defaults of this package, checked in loops of one and two "
@@ -63,6 +65,8 @@ class Compare:
     """Scales by which controllers are ranked; the others are shown beside."""
     surrogates: bool = True
     """Score an IAAFT surrogate of every recording as well; --no-surrogates leaves it out."""
+    tune: int = 0
+    """Settings tried for each controller and robot beforehand, the same number for all; 0: the defaults."""
     body_of: str = "ulr"
     """All controllers get the body settings that this one has by default."""
     out: Path = Path("runs/compare")
@@ -97,24 +101,15 @@ def compare(config: Compare) -> dict[str, Any]:
         robots=tuple(dict.fromkeys(config.robots)),
         controllers=tuple(dict.fromkeys(config.controllers)),
     )
-    grid = [
-        _tasks(config, robot, controller)
+    starts = [
+        _task(config, robot, controller)
         for robot, controller in itertools.product(config.robots, config.controllers)
     ]
+    if config.tune:
+        starts = _tune(config, starts)
     # Seed by seed: an unfinished comparison has some seeds of everything.
-    tasks = [task for seed in zip(*grid, strict=True) for task in seed]
-    store = config.out / "store"
-    results = sweep(
-        behaviour,
-        tasks,
-        store=store,
-        title="compare",
-        jobs=config.jobs,
-        backend=config.backend,
-        scheduler=config.scheduler,
-        keep=config.keep,
-        quiet=config.quiet,
-    )
+    tasks = [replace(task, seed=seed) for seed in range(1, config.seeds + 1) for task in starts]
+    results = _sweep(config, tasks, "compare")
     rows = [
         {"robot": task.robot, "controller": task.controller, "seed": task.seed} | result
         for task, result in zip(tasks, results, strict=True)
@@ -129,27 +124,46 @@ def compare(config: Compare) -> dict[str, Any]:
             )
             for robot in config.robots
         },
-        "cost": _cost(cost(store, behaviour, tasks)),
+        "cost": _cost(cost(config.out / "store", behaviour, tasks)),
         "rows": rows,
     }
     _save(config, document)
     return document
 
 
-def _tasks(config: Compare, robot: str, controller: str) -> list[Behaviour]:
-    """One task per seed, with every setting spelled out; refuses what cannot run."""
+def _sweep(config: Compare, tasks: list[Behaviour], title: str) -> list[dict[str, Any]]:
+    return sweep(
+        behaviour,
+        tasks,
+        store=config.out / "store",
+        title=title,
+        jobs=config.jobs,
+        backend=config.backend,
+        scheduler=config.scheduler,
+        keep=config.keep,
+        quiet=config.quiet,
+    )
+
+
+def _tune(config: Compare, starts: list[Behaviour]) -> list[Behaviour]:
+    """For each robot and controller the best of as many settings."""
+    tried = [candidates(start, config.tune) for start in starts]
+    rows = iter(_sweep(config, [task for some in tried for task in some], "tune"))
+    return [best(some, [next(rows) for _ in some], config.rank) for some in tried]
+
+
+def _task(config: Compare, robot: str, controller: str) -> Behaviour:
+    """The task of the first seed, with every setting spelled out; refuses what cannot run."""
     freeze = config.minutes if config.freeze is None else config.freeze
     body = resolve(Learn(robot, config.body_of, config.minutes, (freeze,))).body
     rule = resolve(Learn(robot, controller, config.minutes, (freeze,))).rule
-    measure = measure_of(config, robot)
-    return [
-        Behaviour(robot, controller, seed, (freeze,), body, rule, measure)
-        for seed in range(1, config.seeds + 1)
-    ]
+    return Behaviour(robot, controller, 1, (freeze,), body, rule, measure_of(config, robot))
 
 
 def measure_of(config: Any, robot: str) -> Measure:
     """How behaviours of a robot are quantified, from the settings of a command; refuses what cannot be."""
+    if getattr(config, "tune", 0) < 0:
+        raise ExperimentError(f"--tune is {config.tune}; it must be 0 (no tuning) or more")
     if config.seeds < 1:
         raise ExperimentError(f"--seeds is {config.seeds}; it must be at least 1")
     entry = find_robot(robot)
@@ -180,6 +194,11 @@ def measure_of(config: Any, robot: str) -> Measure:
 def _fairness(config: Compare, tasks: list[Behaviour]) -> dict[str, Any]:
     """What all runs share, and where they differ."""
     first = {(task.robot, task.controller): task for task in reversed(tasks)}
+    tuned = (
+        f"the best of {config.tune} settings, by core complexity in one run each with a seed of its own: the "
+        f"default, and others with every number multiplied by a factor between 1/{FACTOR:g} and {FACTOR:g}; "
+        "default: "
+    )
     return {
         "same for all": "body, its noise, seeds, learning time, samples, quantifier settings",
         "bodies": {robot: first[robot, config.controllers[0]].body for robot in config.robots},
@@ -188,7 +207,7 @@ def _fairness(config: Compare, tasks: list[Behaviour]) -> dict[str, Any]:
         },
         "rules": {
             name: {
-                "origin": ORIGINS.get(name, "given by the user"),
+                "origin": (tuned if config.tune else "") + ORIGINS.get(name, "given by the user"),
                 "settings": {robot: first[robot, name].rule for robot in config.robots},
             }
             for name in config.controllers

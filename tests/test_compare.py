@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
+import controllers
 import quantify as q
 from experiments import behaviour as task
 from experiments import log
@@ -26,6 +27,7 @@ from experiments.learn import Learn, learn, resolve
 from experiments.learning_curve import LearningCurve, learning_curve
 from experiments.record import Record, record
 from experiments.statistics import holm, median, paired, signed_rank, smallest_p
+from experiments.tuning import best, candidates
 
 SMALL: dict[str, Any] = {"samples": 2000, "transient": 50, "jobs": 1, "quiet": True}
 
@@ -243,10 +245,10 @@ def test_all_controllers_are_treated_alike(small: tuple[Path, dict[str, Any]]) -
 
 
 def test_the_snake_has_one_body_under_all_controllers() -> None:
-    from experiments.compare import _tasks
+    from experiments.compare import _task
 
     config = Compare(("snake",), seeds=1)
-    bodies = [_tasks(config, "snake", name)[0].body for name in ("ulr", "dep")]
+    bodies = [_task(config, "snake", name).body for name in ("ulr", "dep")]
     assert bodies[0] == bodies[1] == resolve(Learn("snake", "ulr")).body
 
 
@@ -292,6 +294,7 @@ def test_a_constant_sensor_is_a_row_with_its_reason() -> None:
     ("wrong", "message"),
     [
         ({"seeds": 0}, "--seeds is 0"),
+        ({"tune": -1}, "--tune is -1"),
         ({"samples": 100}, "--samples is 100; 25 steps with delay 4 need 1000"),
         ({"transient": -1}, "--transient is -1"),
         ({"common": (0.4, 0.1)}, "--common is 0.4 0.1"),
@@ -308,6 +311,54 @@ def test_a_wish_that_cannot_be_fulfilled_is_refused_before_anything_runs(
     with pytest.raises(ExperimentError, match=message):
         compare(dataclasses.replace(Compare(out=tmp_path / "out"), **wrong))
     assert not (tmp_path / "out").exists()
+
+
+# ---- tuning
+
+
+@pytest.mark.parametrize("name", sorted(controllers.REGISTRY))
+def test_candidates_vary_what_is_switched_on_within_its_range(name: str) -> None:
+    from experiments.compare import _task
+
+    start = _task(Compare(), "snake", name)
+    found = candidates(start, 40)
+    assert len(found) == 40 and found[0].rule == start.rule
+    assert candidates(start, 40) == found
+    assert {c.seed for c in found} == {1_000_000}
+    for key, default in start.rule.items():
+        drawn = [c.rule[key] for c in found]
+        assert {type(v) for v in drawn} == {type(default)}
+        if isinstance(default, bool | str) or default == 0:
+            assert drawn == [default] * 40
+        else:
+            # Rounded to whole numbers and cut at the limits, but never further than a factor of 4.
+            ratio = np.array(drawn) / default
+            assert ratio.max() <= 4.5 and ratio.min() >= 0.2 and len(set(drawn)) > 2
+    for candidate in found:
+        controllers.REGISTRY[name].Config.from_mapping(candidate.rule)
+
+
+def test_the_best_candidate_wins_and_failures_lose() -> None:
+    from experiments.compare import _task
+
+    tasks = candidates(_task(Compare(), "hexapod", "dep"), 4)
+    rows = [row("dep", 1, 1.0), row("dep", 1, 9.0, "broke down"), row("dep", 1, 2.0), row("dep", 1, 2.0)]
+    assert best(tasks, rows, "common") == tasks[2]
+    assert best(tasks, [row("dep", 1, None, "broke")] * 4, "common") == tasks[0]
+    with pytest.raises(ExperimentError, match="at least 1"):
+        candidates(tasks[0], 0)
+
+
+def test_a_tuned_comparison_says_what_it_cost(tmp_path: Path) -> None:
+    config = Compare(("hexapod",), ("sine",), seeds=1, minutes=0.05, tune=2, out=tmp_path, **SMALL)
+    document = compare(dataclasses.replace(config, surrogates=False))
+    rule = document["fairness"]["rules"]["sine"]
+    assert rule["origin"].startswith("the best of 2 settings, by core complexity")
+    entries = [json.loads(path.read_text()) for path in (tmp_path / "store").glob("*.json")]
+    tried = {e["config"]["rule"]["period"]: e["result"]["common"]["E_core"] for e in entries
+             if e["config"]["seed"] == 1_000_000}  # fmt: skip
+    assert len(tried) == 2
+    assert rule["settings"]["hexapod"]["period"] == max(tried, key=lambda period: tried[period])
 
 
 # ---- learning curve
