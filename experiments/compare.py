@@ -6,7 +6,7 @@ import csv
 import io
 import itertools
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ from experiments import log
 from experiments.behaviour import Behaviour, Measure, behaviour
 from experiments.comparison import Scales, pairs_table, ranking_table, summarise
 from experiments.comparison_page import draw, page
-from experiments.config import outcome
+from experiments.comparison_words import as_markdown, findings
+from experiments.config import ASIDE, outcome
 from experiments.console import console, say
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, resolve
@@ -115,20 +116,22 @@ def compare(config: Compare) -> dict[str, Any]:
         for task, result in zip(tasks, results, strict=True)
     ]
     document = {
+        "command": _command(config),
         "settings": outcome(config),
         "versions": log.versions(),
         "fairness": _fairness(config, tasks),
-        "robots": {
-            robot: summarise(
-                [row for row in rows if row["robot"] == robot], config.controllers, config.rank
-            )
-            for robot in config.robots
-        },
+        "robots": {robot: _summary(config, robot, rows) for robot in config.robots},
         "cost": _cost(cost(config.out / "store", behaviour, tasks)),
         "rows": rows,
     }
     _save(config, document)
     return document
+
+
+def _summary(config: Compare, robot: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    mine = [row for row in rows if row["robot"] == robot]
+    summary = summarise(mine, config.controllers, config.rank)
+    return summary | {"findings": findings(summary, mine)}
 
 
 def _sweep(config: Compare, tasks: list[Behaviour], title: str) -> list[dict[str, Any]]:
@@ -230,6 +233,7 @@ def _save(config: Compare, document: dict[str, Any]) -> None:
     stem = config.out / "compare"
     write_text(stem.with_suffix(".json"), json.dumps(document, indent=1, allow_nan=False) + "\n")
     write_text(stem.with_suffix(".csv"), as_csv(document["rows"]))
+    write_text(stem.with_suffix(".md"), as_markdown(document))
     draw(document, stem.with_suffix(".png"))
     draw(document, stem.with_suffix(".pdf"))
     write_text(stem.with_suffix(".html"), page(document, stem.with_suffix(".png")))
@@ -237,10 +241,28 @@ def _save(config: Compare, document: dict[str, Any]) -> None:
         console().print(ranking_table(robot, summary))
         if len(config.controllers) > 1:
             console().print(pairs_table(robot, summary))
+        for sentence in summary["findings"]:
+            print(f"- {sentence}")
     for row in document["rows"]:
         if row["reason"]:
             say(f"{row['robot']} {row['controller']} seed {row['seed']}: {row['reason']}", config.quiet)
-    print(f"written: {stem}.html, .json, .csv, .png, .pdf")
+    print(f"written: {stem}.html, .json, .csv, .md, .png, .pdf")
+
+
+def _command(config: Compare) -> str:
+    """The command that gives this comparison, with what differs from the defaults."""
+    words = ["selforg compare"]
+    for f in fields(config):
+        chosen = getattr(config, f.name)
+        if f.name in ASIDE or chosen == f.default:
+            continue
+        name = f.name.replace("_", "-")
+        if isinstance(chosen, bool):
+            words.append(f"--{name}" if chosen else f"--no-{name}")
+        else:
+            values = chosen if isinstance(chosen, tuple) else (chosen,)
+            words += [f"--{name}", *(f"{v:g}" if isinstance(v, float) else str(v) for v in values)]
+    return " ".join(words)
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:

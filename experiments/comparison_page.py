@@ -97,6 +97,7 @@ def page(document: dict[str, Any], picture: Path) -> str:
     style = (resources.files("experiments") / "template" / "page.css").read_text(encoding="utf-8")
     image = base64.b64encode(picture.read_bytes()).decode()
     sections = "\n".join(_robot(robot, summary) for robot, summary in document["robots"].items())
+    command = html.escape(document["command"])
     rules = "".join(
         f"<dt>{html.escape(name)}</dt><dd>{html.escape(rule['origin'])}<br><code>"
         f"{html.escape(json.dumps(rule['settings']))}</code></dd>"
@@ -122,7 +123,7 @@ Complexities in nats. Runs that broke down rank below all others.</p>
 <h2>Fairness</h2><p class="lead">The same for all: {html.escape(document["fairness"]["same for all"])}.
 Where the settings of each rule come from:</p><dl>{rules}</dl>
 <h2>All runs</h2>{_runs(document["rows"], settings["rank"])}
-<p class="soft">Made with {html.escape(versions)}.</p>
+<p class="soft">Made by <code>{command}</code> with {html.escape(versions)}.</p>
 </body></html>
 """
 
@@ -167,6 +168,9 @@ def _robot(robot: str, summary: dict[str, Any]) -> str:
         "<p class='soft'>Medians over seeds. The interval contains the median of E_core with "
         f"{coverage:.1%} (exact, from order statistics).</p>"
         + _html_table(heads, ranking)
+        + "<ul>"
+        + "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summary["findings"])
+        + "</ul>"
         + "<p class='soft'>Differences of E_core paired by seed: median [interval]; p: Wilcoxon's "
         f"signed-rank test, exact, two-sided; Holm: corrected for all pairs; *: below {LEVEL:g}.</p>"
         + few
