@@ -16,6 +16,7 @@ import resource
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +42,8 @@ Backend = Literal["local", "dask"]
 RETRIES = 3
 # Seconds to wait for a scheduler to answer.
 CONNECT = 10.0
+# Seconds between two looks at the cluster.
+LOOK = 5.0
 # Seconds between two lines about the progress where there is no terminal for a bar.
 TELL_EVERY = 60.0
 
@@ -216,9 +219,7 @@ def _on_cluster(jobs: list[_Job], scheduler: str, quiet: bool) -> Iterator[tuple
             f"no Dask scheduler answers at {scheduler} ({type(error).__name__}); start one with "
             "`dask scheduler` and give the address that it prints"
         ) from error
-    try:
-        if not client.scheduler_info()["workers"]:
-            say(f"{scheduler} has no workers yet; waiting for them (`dask worker {scheduler}`)", quiet)
+    with client, _noticing_loss(client, scheduler, quiet):
         # One thread per task: a cluster is filled by many tasks. Equal keys of two sweeps are computed once.
         futures = {
             client.submit(
@@ -237,8 +238,30 @@ def _on_cluster(jobs: list[_Job], scheduler: str, quiet: bool) -> Iterator[tuple
                 reason = result[1] if isinstance(result, tuple) else result
                 yield futures[future].key, {"failed": f"the cluster gave up: {reason}"}
             future.release()
+
+
+@contextmanager
+def _noticing_loss(client: Any, scheduler: str, quiet: bool) -> Iterator[None]:
+    """Say so when the cluster has no workers: the sweep waits for them, and should not look dead."""
+    over = threading.Event()
+
+    def watch() -> None:
+        had = True
+        while True:
+            has = bool(client.nthreads())
+            if had and not has:
+                say(f"{scheduler} has no workers; waiting for them (`dask worker {scheduler}`)", quiet)
+            had = has
+            if over.wait(LOOK):
+                return
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
     finally:
-        client.close(timeout=5)
+        over.set()
+        thread.join()
 
 
 def _attempt(job: _Job) -> tuple[str, dict[str, Any]]:

@@ -177,6 +177,22 @@ def test_a_task_that_fails_on_a_worker_is_a_row(tmp_path: Path, notes: Path, clu
     assert rows[3]["reason"].startswith("the cluster gave up: ")
 
 
+def test_a_cluster_without_workers_is_waited_for_and_said_to_be_empty(
+    tmp_path: Path, notes: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cluster = Cluster(tmp_path)
+    try:
+        later = threading.Timer(1.0, cluster.add_worker)
+        later.start()
+        where: dict[str, Any] = {"backend": "dask", "scheduler": cluster.address}
+        rows = sweep(task, [Settings(1, notes)], store=tmp_path / "store", **where)
+        assert rows[0]["seed"] == 1
+        assert f"{cluster.address} has no workers; waiting for them" in capfd.readouterr().err
+    finally:
+        later.join()
+        cluster.close()
+
+
 def test_a_scheduler_that_is_not_there_is_named(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
