@@ -30,7 +30,7 @@ import joblib
 from experiments import log
 from experiments.config import difference
 from experiments.console import bars, say
-from experiments.errors import ExperimentError, FileError
+from experiments.errors import DiskError, ExperimentError, FileError
 from experiments.parallel import run_in_worker
 from experiments.store import Task, entry_path, read_entry, settings, task_key, task_name, write_entry
 from experiments.workfile import writing
@@ -118,7 +118,7 @@ def sweep(
     Raises
     ------
     ExperimentError
-        When the request cannot be fulfilled, or a worker died. Finished results are kept.
+        When the request cannot be fulfilled, a worker died, or the disk is full. Finished results are kept.
     """
     if jobs < 0:
         raise ExperimentError(f"--jobs is {jobs}; it must be 0 (all cores) or more")
@@ -298,6 +298,8 @@ def _compute(job: _Job) -> dict[str, Any]:
     start, used = time.monotonic(), time.process_time()
     try:
         result = to_plain(job.function(job.config))
+    except DiskError:
+        raise  # HDF5 is of no use in this process any more
     except (OSError, MemoryError, FileError) as error:
         return {"failed": str(error) or type(error).__name__}
     except ExperimentError as error:

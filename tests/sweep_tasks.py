@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.errors import ExperimentError, FileError
+from experiments.errors import DiskError, ExperimentError, FileError
 from experiments.sweep import workspace
 from quantify import correlation_sums, entropies
 from quantify.systems import Henon
@@ -38,6 +38,8 @@ def task(config: Settings) -> dict[str, Any]:
         raise KeyError("nothing")
     if config.fail == "file":
         raise FileError("the disk is full")
+    if config.fail == "disk":
+        raise DiskError("no space left")
     if config.fail == "death":
         os._exit(1)
     result: dict[str, Any] = {"seed": config.seed, "number": np.float64(config.seed) / 3, "none": np.nan}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sweep_tasks import Settings, count, heavy, task
 
-from experiments.errors import ExperimentError, FileError
+from experiments.errors import DiskError, ExperimentError, FileError
 from experiments.store import read_entry, task_key, write_entry
 from experiments.sweep import cost, sweep, workspace
 
@@ -133,6 +133,16 @@ def test_the_death_of_a_worker_is_told_and_keeps_what_was_finished(tmp_path: Pat
     configs = [Settings(0, notes), Settings(1, notes, seconds=0.5, fail="death")]
     with pytest.raises(ExperimentError, match="a worker process died"):
         sweep(task, configs, store=tmp_path, jobs=2, quiet=True)
+    assert read_entry(tmp_path, task_key(task, configs[0])) is not None
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_full_disk_stops_the_sweep_because_the_process_is_spoilt(
+    tmp_path: Path, notes: Path, jobs: int
+) -> None:
+    configs = [Settings(0, notes), Settings(1, notes, seconds=0.3, fail="disk")]
+    with pytest.raises(DiskError, match="no space left"):
+        sweep(task, configs, store=tmp_path, jobs=jobs, quiet=True)
     assert read_entry(tmp_path, task_key(task, configs[0])) is not None
 
 
