@@ -74,7 +74,7 @@ def rows(
     paper, tolerance : dict of dict
         By column, then by quantity; either may be missing.
     found : dict of lists of dict
-        By column the values of each seed; None or absent where a seed gave no value.
+        By column the values of each seed: None where it gave no value, empty if it failed.
     """
     table = []
     for quantity in quantities:
@@ -92,7 +92,9 @@ def rows(
             if not found[column] or (ours.n == 0 and printed is None):
                 continue
             verdict = _verdict(printed, ours.value, limit, ordered)
-            middle_and_ends = (ours.value, ours.lo, ours.hi, ours.n, len(found[column]))
+            # A seed that failed has no entry at all; one that was not asked for this quantity has others.
+            tried = sum(quantity in one or not one for one in found[column])
+            middle_and_ends = (ours.value, ours.lo, ours.hi, ours.n, tried)
             table.append(Row(quantity, column, printed, *middle_and_ends, limit, verdict))
     return table
 
@@ -190,7 +192,8 @@ def as_html(table: Sequence[Row], title: str, reference: str, caption: str, word
     )
     items = "".join(f"<li>{html.escape(text)}</li>" for text in words)
     return (
-        f'<h3>{html.escape(title)}</h3><div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        "<style>.beside :is(th, td) {padding: .1rem 1.2rem .1rem 0; text-align: left}</style>"
+        f'<h3>{html.escape(title)}</h3><div class="scroll"><table class="beside"><thead><tr>{head}</tr></thead>'
         f'<tbody>{body}</tbody></table></div><p class="soft">{html.escape(caption)}</p>'
         + (f"<ul>{items}</ul>" if items else "")
     )

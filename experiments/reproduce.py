@@ -130,7 +130,7 @@ def _reproduce(config: Reproduce, name: str) -> dict[str, Any]:
     written = [stem.with_suffix(".json"), stem.with_suffix(".md")]
     if done["files"]:
         rows = to_rows(document["rows"])
-        before = as_html(rows, part["title"], "paper", CAPTION, words(document))
+        before = as_html(rows, "The paper beside ours", "paper", CAPTION, words(document))
         films = config.seconds if name in ("snake", "hexapod") else 0
         files = tuple(done["files"])
         page = Report(files, stem.with_suffix(".html"), films, part["title"], config.jobs, quiet=True)
@@ -154,6 +154,8 @@ CAPTION = (
     "ordered as published."
 )
 
+COUNTED = {AGREES: "agree", ORDERED: "have the same ordering", DIFFERS: "differ", MISSING: "have no value"}
+
 
 def words(document: dict[str, Any]) -> list[str]:
     """What came out, in sentences: the count of verdicts, the findings, and what a quick run costs.
@@ -161,10 +163,11 @@ def words(document: dict[str, Any]) -> list[str]:
     Sentences that belong to the one before are indented.
     """
     verdicts = [row["verdict"] for row in document["rows"] if row["paper"] is not None]
-    counts = [f"{verdicts.count(v)} {v}" for v in (AGREES, ORDERED, DIFFERS, MISSING) if v in verdicts]
+    counts = [f"{verdicts.count(v)} {text}" for v, text in COUNTED.items() if v in verdicts]
     settings = document["settings"]
-    series = f"{settings['samples']:,} samples, {len(settings['seeds'])} seed(s)"
-    said = [f"Of {len(verdicts)} numbers: {', '.join(counts)} ({series})."]
+    seeds = len(settings["seeds"])
+    series = f"{settings['samples']:,} samples, {seeds} seed{'s' if seeds > 1 else ''}"
+    said = [f"Of {len(verdicts)} numbers {', '.join(counts)} ({series})."]
     for finding in document["findings"]:
         first, *rest = sentences(finding)
         said += [first, *(f"  On {text}" for text in rest)]

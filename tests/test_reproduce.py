@@ -129,7 +129,7 @@ def test_verdicts():
     # b below a: the ordering is lost too.
     other = table(paper, limit, {"a": [{"E": 1.5}], "b": [{"E": 1.0}], "c": []})
     assert [row.verdict for row in other] == [AGREES, DIFFERS]
-    none = table(paper, limit, {"a": [{"E": None}, {}], "b": [{"E": 2.05}], "c": []})
+    none = table(paper, limit, {"a": [{"E": None}, {}, {"F": 1.0}], "b": [{"E": 2.05}], "c": []})
     assert [row.verdict for row in none] == [MISSING, AGREES]
     assert (none[0].n, none[0].of) == (0, 2)
 
