@@ -193,7 +193,8 @@ def as_html(table: Sequence[Row], title: str, reference: str, caption: str, word
     items = "".join(f"<li>{html.escape(text)}</li>" for text in words)
     return (
         "<style>.beside :is(th, td) {padding: .1rem 1.2rem .1rem 0; text-align: left}</style>"
-        f'<h3>{html.escape(title)}</h3><div class="scroll"><table class="beside"><thead><tr>{head}</tr></thead>'
+        f'<h3>{html.escape(title)}</h3><div class="scroll"><table class="beside">'
+        f"<thead><tr>{head}</tr></thead>"
         f'<tbody>{body}</tbody></table></div><p class="soft">{html.escape(caption)}</p>'
         + (f"<ul>{items}</ul>" if items else "")
     )
