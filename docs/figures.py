@@ -1,10 +1,11 @@
-"""Draw the figures of docs/quantifier.md: `python docs/figures.py` (about a minute)."""
+"""Draw the figures of docs/quantifier.md and docs/emergence.md: `python docs/figures.py`, two minutes."""
 
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from experiments.video import Video, video
 from quantify import correlation_sums, decompose, quantify
 from quantify.systems import Lorenz
 
@@ -65,7 +66,18 @@ def threshold() -> None:
     figure.savefig(HERE / "s_min.png", dpi=90)
 
 
+def strips() -> None:
+    """Film strips of the behaviours that come with the project, each over one period."""
+    for name, seconds in {
+        "hexapod-updown": 0.66,
+        "hexapod-jump": 0.52,
+        "snake-roll": 3.4,
+        "snake-crawl": 3.4,
+    }.items():
+        video(Video(HERE / f"{name}.png", behaviour=name, seconds=seconds))
+
+
 if __name__ == "__main__":
     HERE.mkdir(exist_ok=True)
-    for draw in (lorenz, noise, threshold):
+    for draw in (lorenz, noise, threshold, strips):
         draw()

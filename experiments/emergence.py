@@ -22,7 +22,7 @@ from experiments.onlooker import DESCRIPTIONS, describe, see, spells
 from experiments.record import Record, record
 from experiments.sweep import sweep, workspace
 
-FREEZE = {"hexapod": (2.0, 4.0, 8.0), "snake": (1.0, 2.0, 4.0, 8.0)}
+FREEZE = (2.0, 4.0, 8.0)
 """Minutes at which controllers are frozen if nobody says otherwise."""
 WINDOW = 10.0
 """Seconds of learning that are looked at together to say which mode the robot is in."""
@@ -65,7 +65,7 @@ class Emergence:
     minutes: float = 8.0
     """Length of learning in simulated minutes."""
     freeze: tuple[float, ...] = ()
-    """Minutes at which the controller is frozen; 2 4 8 (hexapod) or 1 2 4 8 (snake) if not given."""
+    """Minutes at which the controller is frozen; 2 4 8 if not given, as far as learning goes."""
     samples: int = 10_000
     """Samples of each frozen behaviour that are looked at."""
     transient: int = 10_000
@@ -160,7 +160,7 @@ def make_trial(
             f"--samples {config.samples} must be at least 1000 (20 s tell a mode), "
             f"--transient {config.transient} must be 0 or more"
         )
-    freeze = config.freeze or tuple(t for t in FREEZE[config.robot] if t <= config.minutes)
+    freeze = config.freeze or tuple(t for t in FREEZE if t <= config.minutes)
     wanted = Learn(
         config.robot,
         config.controller,

@@ -144,7 +144,7 @@ def _write_strip(
 
     fps = config.pictures / config.seconds
     shots = [
-        picture[:, picture.shape[1] // 6 : -picture.shape[1] // 6]
+        picture[:, picture.shape[1] // 12 : -picture.shape[1] // 12]
         for picture in pictures(robot, settings, frozen, config.skip, config.seconds, fps)
     ]
     gap = np.full((shots[0].shape[0], 4, 3), 255, np.uint8)
