@@ -18,7 +18,7 @@ from experiments.config import Settings, outcome
 from experiments.console import console, say
 from experiments.errors import ExperimentError, nearest
 from experiments.learn import Learn, learn, resolve
-from experiments.onlooker import DESCRIPTIONS, describe, see, spells
+from experiments.onlooker import DESCRIPTIONS, describe, name_mode, see, spells
 from experiments.record import Record, record
 from experiments.sweep import sweep, workspace
 
@@ -133,11 +133,19 @@ def emergence(config: Emergence) -> dict[str, Any]:
         return push(config)
     trials = [make_trial(config, seed) for seed in seeds(config)]
     found = run(trial, trials, config, f"{config.robot} emergence")
-    rows = [{"seed": task.seed} | row for task, row in zip(trials, found, strict=True)]
+    rows = [_named(config.robot, task.seed, row) for task, row in zip(trials, found, strict=True)]
     document = save(config, "emergence", {"rows": rows, "verdict": verdict(config.robot, rows)})
     console().print(table(config.robot, rows))
     print("\n".join(document["verdict"]))
     return document
+
+
+def _named(robot: str, seed: int, row: dict[str, Any]) -> dict[str, Any]:
+    """A row with its modes named by today's criteria, whenever its numbers were measured."""
+    for numbers in row.get("frozen", {}).values():
+        if "reason" not in numbers:
+            numbers["mode"] = name_mode(robot, numbers)
+    return {"seed": seed} | row
 
 
 def seeds(config: Emergence) -> range:

@@ -102,7 +102,7 @@ def watch(body: Any, controller: Any, s: NDArray[np.float32], steps: int) -> tup
 
 
 def describe(robot: str, seen: Seen) -> dict[str, Any]:
-    """The numbers of a behaviour, and its name in `mode`, by criteria that are stated with each robot's.
+    """The numbers of a behaviour, and its name in `mode`.
 
     Raises
     ------
@@ -112,10 +112,16 @@ def describe(robot: str, seen: Seen) -> dict[str, Any]:
     if robot not in DESCRIPTIONS:
         known = ", ".join(DESCRIPTIONS)
         raise ExperimentError(f"what to look for is stated for {known}, not for {robot!r}")
-    return DESCRIPTIONS[robot](seen)
+    numbers = DESCRIPTIONS[robot](seen)
+    return {"mode": name_mode(robot, numbers)} | numbers
 
 
-def hexapod(seen: Seen) -> dict[str, Any]:
+def name_mode(robot: str, numbers: dict[str, Any]) -> str:
+    """The name of what the numbers tell, by criteria that are stated with each robot's description."""
+    return MODES[robot](numbers)
+
+
+def hexapod(seen: Seen) -> dict[str, float]:
     """Jumping in numbers.
 
     Returns
@@ -124,80 +130,85 @@ def hexapod(seen: Seen) -> dict[str, Any]:
         `frequency` [Hz] and `peak_share` of the largest peak in the spectrum of the trunk's height;
         `height_std` [m]; `airtime`, share of the time without ground contact; `std_x1`, of the first sensor;
         `tilt`, mean inclination of the trunk [rad]; `support`, share of steps in which the soft support
-        against turning over acts; `mode`:
-
-        - jumping: airtime over .3 with a peak share over .8,
-        - hopping: airtime over .02 otherwise,
-        - up-down: no more airtime, and std_x1 over .02 with a peak share over .5,
-        - quiet: none of these.
+        against turning over acts.
     """
-    z = seen.measures["z"]
+    z, tilt = seen.measures["z"], seen.measures["tilt"]
     frequency, share = peak(z, seen.rate / seen.every)
-    airtime = float(np.mean(seen.measures["contacts"] == 0))
-    std = float(seen.sensors[:, 0].std())
-    if airtime > 0.3 and share > 0.8:
-        mode = "jumping"
-    elif airtime > 0.02:
-        mode = "hopping"
-    else:
-        mode = "up-down" if std > 0.02 and share > 0.5 else "quiet"
     return {
-        "mode": mode,
         "frequency": frequency,
         "peak_share": share,
         "height_std": float(z.std()),
-        "airtime": airtime,
-        "std_x1": std,
-        "tilt": float(seen.measures["tilt"].mean()),
-        "support": float(np.mean(seen.measures["tilt"] > UPRIGHT)),
+        "airtime": float(np.mean(seen.measures["contacts"] == 0)),
+        "std_x1": float(seen.sensors[:, 0].std()),
+        "tilt": float(tilt.mean()),
+        "support": float(np.mean(tilt > UPRIGHT)),
     }
 
 
-def snake(seen: Seen) -> dict[str, Any]:
+def hexapod_mode(numbers: dict[str, float]) -> str:
+    """Name what a hexapod does.
+
+    - jumping: airtime over .3 with a peak share over .8
+    - hopping: airtime over .02 otherwise
+    - up-down: no more airtime than that, std_x1 over .05
+    - quiet: none of these
+    """
+    if numbers["airtime"] > 0.3 and numbers["peak_share"] > 0.8:
+        return "jumping"
+    if numbers["airtime"] > 0.02:
+        return "hopping"
+    return "up-down" if numbers["std_x1"] > 0.05 else "quiet"
+
+
+def snake(seen: Seen) -> dict[str, float]:
     """Rolling and crawling in numbers.
 
     Returns
     -------
     dict
         `roll`, mean rate at which the segments turn about their own long axes, its sign told by the right
-        hand [rad/s]; `speed` of the centre of mass, mean over straight ways of 10 s [m/s]; `along` and `across`, mean velocity in the direction of the body and to its left [m/s];
-        `frequency` [Hz] and `peak_share` of the middle joint's first axis; `joint_std`, mean standard
-        deviation of the joint angles [limits]; `height`, mean of the highest segment [m]; `mode`:
-
-        - rolling: joint_std over .2 and roll over .3 rad/s in either direction,
-        - log-rolling: that much roll with stiffer joints, which is no behaviour,
-        - crawling: joint_std over .2 and speed over .03 m/s with a roll below .15 rad/s,
-        - writhing: joint_std over .2, neither of both,
-        - quiet: none of these.
+        hand [rad/s]; `speed` of the centre of mass, mean over straight ways of 10 s [m/s]; `along` and
+        `across`, mean velocity in the direction of the body and to its left [m/s]; `frequency` [Hz] and
+        `peak_share` of the middle joint's first axis; `joint_std`, mean standard deviation of the joint
+        angles [limits]; `height`, mean of the highest segment [m].
     """
     m, rate = seen.measures, seen.rate / seen.every
     centre = np.stack([m["cx"], m["cy"]], axis=1)
     stretch = max(1, min(round(STRETCH * rate), len(centre) - 1))
     ways = np.diff(centre[::stretch], axis=0)
-    speed = float(np.hypot(*ways.T).mean() * rate / stretch) if len(ways) else 0.0
-    roll, std = float(m["roll"].mean()), float(seen.sensors[:, : seen.motors].std(axis=0).mean())
     middle = 2 * (seen.motors // 4)  # 6 of 14: the first axis of joint 4 of 7
     frequency, share = peak(seen.sensors[:, middle], seen.rate)
-    if abs(roll) > LEAST_ROLL:
-        mode = "rolling" if std > LEAST_STD else "log-rolling"
-    elif std > LEAST_STD:
-        mode = "crawling" if speed > LEAST_SPEED and abs(roll) < MOST_ROLL else "writhing"
-    else:
-        mode = "quiet"
     return {
-        "mode": mode,
-        "roll": roll,
-        "speed": speed,
+        "roll": float(m["roll"].mean()),
+        "speed": float(np.hypot(*ways.T).mean() * rate / stretch) if len(ways) else 0.0,
         "along": float(m["along"].mean()),
         "across": float(m["across"].mean()),
         "frequency": frequency,
         "peak_share": share,
-        "joint_std": std,
+        "joint_std": float(seen.sensors[:, : seen.motors].std(axis=0).mean()),
         "height": float(m["top"].mean()),
     }
 
 
-DESCRIPTIONS: dict[str, Callable[[Seen], dict[str, Any]]] = {"hexapod": hexapod, "snake": snake}
+def snake_mode(numbers: dict[str, float]) -> str:
+    """Name what a snake does.
+
+    - rolling: joint_std over .2 and roll over .3 rad/s in either direction
+    - log-rolling: that much roll with stiffer joints, which is no behaviour
+    - crawling: joint_std over .2 and speed over .03 m/s with a roll below .15 rad/s
+    - writhing: joint_std over .2 otherwise
+    - quiet: none of these
+    """
+    roll, moves = abs(numbers["roll"]), numbers["joint_std"] > LEAST_STD
+    if roll > LEAST_ROLL:
+        return "rolling" if moves else "log-rolling"
+    if not moves:
+        return "quiet"
+    return "crawling" if numbers["speed"] > LEAST_SPEED and roll < MOST_ROLL else "writhing"
+
+
+DESCRIPTIONS: dict[str, Callable[[Seen], dict[str, float]]] = {"hexapod": hexapod, "snake": snake}
+MODES: dict[str, Callable[[dict[str, float]], str]] = {"hexapod": hexapod_mode, "snake": snake_mode}
 
 
 def peak(values: Floats, rate: float) -> tuple[float, float]:
