@@ -44,9 +44,9 @@ def open_hdf5(path: Path) -> h5py.File:
     except OSError as error:
         with open(path, "rb") as raw:
             if raw.read(len(SIGNATURE)) != SIGNATURE:
-                raise FileError(
-                    f"{path} is not an HDF5 file, or its beginning is destroyed and nothing can be saved"
-                ) from error
+                ours = path.suffix in (".h5", ".hdf5", ".part")
+                destroyed = ", or its beginning is destroyed: nothing can be saved" if ours else ""
+                raise FileError(f"{path} is not an HDF5 file{destroyed}") from error
         raise damaged(path, error) from error
 
 

@@ -42,6 +42,7 @@ COLUMNS = {
     "E_state": "state complexity",
     "E_mem": "memory complexity",
     "E_core": "core complexity",
+    "PI": "predictive information by nearest neighbours at the smallest scale",
     "scales ε": "averaged over",
     "κ": "0 deterministic, 1 stochastic",
     "drift": "of E_core, nats per e-fold of ε",
@@ -323,6 +324,7 @@ def _summary_rows(b: Behaviour) -> str:
     cells = [
         first,
         *(_estimate(name, getattr(b.result, name)) for name in ("D", "E_state", "E_mem", "E_core")),
+        _quoted(b.result),
         _cell(r.lo, f"{r.lo:.3g} to {r.hi:.3g}", RANGE_WORDS.get(range_from, range_from)),
         _cell(r.kappa, _short(r.kappa)),
         _cell(r.drift, f"{r.drift:+.2f}".replace("-", "−")),
@@ -343,6 +345,14 @@ def _estimate(name: str, estimate: q.Estimate) -> str:
     if name != "D":  # which does not depend on s_min
         below.append(f"s_min {_short(low)} to {_short(high)}")
     return _cell(estimate.value, _short(estimate.value) + error, *below)
+
+
+def _quoted(result: q.Quantification) -> str:
+    """The predictive information as it is usually quoted, and what it is from half the data."""
+    if result.predictive_information is None:
+        return _cell(np.nan, "–", "not estimated")
+    p = result.predictive_information.quoted
+    return _cell(p.value, _short(p.value), f"half the data {_short(p.half)}", f"m {p.m}, η {p.eta:.2g}")
 
 
 def _cell(value: float, text: str, *below: str) -> str:

@@ -112,6 +112,10 @@ def compute(series: Series, config: Quantify, progress: Report | None = None) ->
     ):
         if value is not None and value < least:
             raise ExperimentError(f"--{name} is {value}; it must be at least {least}")
+    if config.eps_range is not None and not 0 < config.eps_range[0] < config.eps_range[1]:
+        raise ExperimentError(
+            "--eps-range is {:g} {:g}; give the smallest scale first, both above 0".format(*config.eps_range)
+        )
     needed = (m_max - 1) * (config.tau or 1) + 100
     if len(values) < needed:
         raise ExperimentError(

@@ -257,7 +257,7 @@ def _tasks(path: Path, config: Record) -> list[Task]:
                 raise FileError(f"{path} has no controller frozen at {name}; {nearest(name, run.frozen)}")
         sensors = run.learning.sensors
         if config.stationarity not in ("", "all"):
-            find_column(sensors.shape[1], sensors.names, config.stationarity, "--stationarity")
+            find_column(sensors.shape[1], sensors.names, config.stationarity, str(path))
         tasks = []
         for name in dict.fromkeys(chosen):
             settings = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -56,15 +57,20 @@ def report(config: Report, before: str = "") -> Path:
     if not config.files:
         raise ExperimentError("give at least one run file or result; `selforg progress hexapod` makes some")
     found = read_results(path for path in config.files if path.suffix.lower() not in FILMS)
-    films = _film(config, found.behaviours, _given_films(config.files, found.behaviours))
-    text = page(found, films, config.title, before)
+    given = _given_films(config.files, found.behaviours)
     temporary = config.out.with_name(config.out.name + ".tmp")
     try:
+        # Found out before minutes of filming.
         config.out.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch()
+        text = page(found, _film(config, found.behaviours, given), config.title, before)
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, config.out)
     except OSError as error:
         raise FileError(f"cannot write {config.out}: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
     say(f"{config.out}: {len(found.behaviours)} behaviour(s), {len(text) / 1e6:.1f} MB", config.quiet)
     return config.out
 

@@ -14,6 +14,7 @@ from rich.table import Table
 from experiments.console import console
 from experiments.hdf5 import attributes, reading
 from experiments.log import FORMAT, Recording, Run, open_run
+from quantify.ksg import PredictiveInformation
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,12 @@ def _print_run(run: Run) -> None:
             f"{key} {result['result'][key]['value']:.2f}" for key in ("D", "E_state", "E_mem", "E_core")
         )
         low, high = result["result"]["range"]["lo"], result["result"]["range"]["hi"]
-        out.print(f"{name}: {numbers} nats on scales {low:.2g} to {high:.2g}")
+        words = f"{name}: {numbers} nats on scales {low:.2g} to {high:.2g}"
+        scan = result["result"].get("predictive_information") or {}
+        if "eta" in scan and "settings" in scan:
+            quoted = PredictiveInformation.from_dict(scan).quoted
+            words += f"; PI {quoted.value:.2f} at eta {quoted.eta:.2g}"
+        out.print(words)
     libraries = ", ".join(f"{name} {version}" for name, version in run.versions.items())
     out.print(f"made with {libraries}", style="dim")
 

@@ -83,6 +83,12 @@ class PredictiveInformation:
     unit: str = "nats"
     settings: dict[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> PredictiveInformation:
+        """A scan from its plain form (`dataclasses.asdict`, arrays as lists, None for NaN)."""
+        kinds = {"PI": float, "half": float, "m": np.int64, "eta": float}
+        return cls(**values | {name: np.array(values[name], dtype=kind) for name, kind in kinds.items()})
+
     @property
     def error(self) -> Floats:
         """The paper's error bar: distance of PI to the mean of its two halves, an (n_eta, n_m) array."""

@@ -97,7 +97,7 @@ def colour_key(figure: Figure, axes: Sequence[Axes], m_max: int) -> None:
     bar = figure.colorbar(ScalarMappable(norm, steps), ax=list(axes), aspect=40, pad=0.01, fraction=0.03)
     bar.set_ticks(range(0, m_max + 1, max(1, m_max // 10)))
     bar.ax.minorticks_off()
-    bar.set_label("$m$", rotation=0)
+    bar.ax.set_title("$m$", loc="center")
 
 
 @_styled
@@ -156,6 +156,22 @@ def extrema(x: Floats, reach: int) -> NDArray[np.int64]:
     return np.flatnonzero(extreme & (np.ptp(windows, axis=1) > 0)) + reach
 
 
+def _scale_axis(ax: Axes) -> None:
+    """A logarithmic axis of scales with ticks that can be read, once its limits are known.
+
+    Powers of ten alone over many decades; 1, 2 and 5 of each over few, as plain numbers.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_xscale("log")
+    low, high = ax.get_xlim()
+    few = high < 300 * low
+    ax.xaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5) if few else (1,), numticks=30))
+    if few:
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
 def _curves(
     ax: Axes,
     eps: Floats,
@@ -185,6 +201,7 @@ def _curves(
     if below and eps_min is not None:
         # Far below there is nothing but chance; it must not push the rest to the edge.
         ax.set_xlim(left=max(eps.min(), eps_min / BELOW))
+    _scale_axis(ax)
     ax.set_xlabel(r"$\epsilon$")
 
 
@@ -262,7 +279,7 @@ def delta_h(e: Entropies, parts: Decomposition, *, ax: Axes | None = None) -> Ax
         handle.set_label("_key")
     ax.legend(handles, [r"$\delta h_m$", "segments", r"$c_m^{\mathrm{MT}}$"], loc="upper right")
     ax.axhline(0, color="0.6", lw=0.5, zorder=0)
-    ax.set_xscale("log")
+    _scale_axis(ax)
     ax.set(xlabel=r"$\epsilon$", ylabel=r"$\delta h_m$ [nats]", title="What the $m$-th step of the past adds")
     return ax
 
@@ -319,7 +336,7 @@ def predictive_information(
             ax.set_xlim(left=min(ax.get_xlim()[0], 0.8 * float(found.eta[order[0]]) / 2))
         ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
     ax.legend(handles=keys, loc="upper right")
-    ax.set_xscale("log")
+    _scale_axis(ax)
     scale = r"$\epsilon$" if found is None else r"$\epsilon,\ \eta/2$" if e is not None else r"$\eta/2$"
     ax.set(xlabel=scale, ylabel="$PI_m$ [nats]", title="Predictive information")
     return ax
@@ -349,7 +366,6 @@ def decomposition(
         figure = Figure(figsize=(5.2, 4.4), layout="constrained")
         axes = tuple(figure.subplots(2, 1, height_ratios=(1, 2)))
     quality, stack = axes
-    quality.tick_params(labelbottom=False)
     chosen = parts.best_range() if chosen is None else chosen
 
     for name, label, line in (
@@ -389,6 +405,8 @@ def decomposition(
                 ax.axvline(edge, color="black", lw=1.0, label="_range")
         ax.set_xscale("log")
         ax.set_xlim(parts.eps[-1], parts.eps[0])
+        _scale_axis(ax)
+    quality.tick_params(labelbottom=False)
     if chosen is not None:
         # E falls with eps, so that the upper right corner is empty.
         stack.text(

@@ -134,12 +134,14 @@ class Quantification:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Quantification:
         """Rebuild a result from `to_dict`: the estimates as saved, the curves again from the sums."""
+        from quantify.ksg import PredictiveInformation
+
         saved = {name: v for name, v in values["sums"].items() if name not in _SUM_ARRAYS}
         for name in _SUM_ARRAYS:
             # None (NaN) only occurs in float arrays.
             saved[name] = np.array(values["sums"][name], dtype=np.int64 if name in _COUNTS else float)
         sums = CorrelationSums(**saved)
-        resolved = values["decomposition_settings"]
+        resolved, scan = values["decomposition_settings"], values["predictive_information"]
         options = {k: v for k, v in resolved.items() if k not in ("eps_min_from", "fit_octaves", "d")}
         parts = replace(decompose(sums, **options), settings=resolved)
         return cls(
@@ -152,7 +154,7 @@ class Quantification:
             scaling=tuple(from_plain(fit, ScalingFit) for fit in values["scaling"]),
             settings=values["settings"],
             stationarity=values["stationarity"],
-            predictive_information=_predictive_from(values["predictive_information"]),
+            predictive_information=PredictiveInformation.from_dict(scan) if scan else None,
             unit=values["unit"],
         )
 
@@ -309,17 +311,6 @@ def _scan_predictive(
         rng=rng,
         progress=progress,
     )
-
-
-def _predictive_from(values: dict[str, Any] | None) -> PredictiveInformation | None:
-    """A scan from its plain form."""
-    if values is None:
-        return None
-    from quantify.ksg import PredictiveInformation
-
-    kinds = {"PI": float, "half": float, "m": np.int64, "eta": float}
-    arrays = {name: np.array(values[name], dtype=kind) for name, kind in kinds.items()}  # None becomes NaN
-    return PredictiveInformation(**values | arrays)
 
 
 def quantify_sums(

@@ -144,6 +144,8 @@ def test_tisean_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (["--replicates", "-1"], "replicates is -1"),
         (["--tau", "50", "--m-max", "10"], "has 300 samples; m_max 10 with delay 50 needs 550"),
         (["--eps-range", "5", "9"], "x.csv"),
+        (["--eps-range", ".5", ".1"], "smallest scale first"),
+        (["--predictive", "-1"], "--predictive is -1"),
     ],
 )
 def test_quantify_refuses(

@@ -17,6 +17,7 @@ from small_run import make_small_run
 
 import quantify as q
 from experiments.cli import main
+from experiments.errors import FileError
 from experiments.log import open_run
 from experiments.measured import Behaviour
 from experiments.page import packed, page
@@ -88,6 +89,9 @@ def test_the_table_needs_no_script(html: Path, result: q.Quantification) -> None
     table = text[text.index('<table id="summary">') : text.index("</table>")]
     assert f"{result.E_core.value:.2f} ± {result.E_core.sampling:.2f}" in table
     assert f"{result.D.value:.2f} ± {result.D.sampling:.2f}" in table
+    assert result.predictive_information is not None
+    quoted = result.predictive_information.quoted
+    assert f"{quoted.value:.2f}<small>half the data {quoted.half:.2f}</small>" in table
     for caveat in result.caveats:
         assert caveat.replace("'", "&#x27;") in table
     assert "No result: the recording stopped after 3,000 steps: the simulation blew up at step 7." in table
@@ -122,6 +126,15 @@ def test_what_is_missing_comes_with_the_command_that_makes_it(run: Path, tmp_pat
     first, second = read_results([path]).behaviours
     assert first.result is None and f"`selforg quantify {path}`" in first.problem
     assert second.result is None and f"`selforg record {path}`" in second.problem
+
+
+def test_a_page_that_cannot_be_written_is_noticed_before_the_filming(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.report._film", lambda *_: pytest.fail("filmed"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="cannot write"):
+        report(Report((run,), out=tmp_path / "file" / "r.html", quiet=True))
 
 
 def test_a_result_is_shown_once(run: Path) -> None:
@@ -381,7 +394,7 @@ def test_the_table_sorts_and_what_is_missing_stays_last(opened: Opened) -> None:
         )
 
     head = opened.tab.locator("#summary thead th")
-    for i in (1, 4, 6):
+    for i in (1, 4, 5, 7):
         head.nth(i).locator("button").click()
         assert head.nth(i).get_attribute("aria-sort") == "ascending"
         values = column(i)
