@@ -224,9 +224,11 @@ def test_resting_body_calms_down(name: str) -> None:
     assert last < 0.02  # J: as little as 1 kg has at .2 m/s
 
 
-@every_robot
-def test_without_power_the_body_is_passive(name: str) -> None:
-    env = make(name, **without_power(name))
+@pytest.mark.parametrize(
+    ("name", "config"), [*((name, {}) for name in ROBOTS), ("snake", {"friction_along": 0.1})]
+)
+def test_without_power_the_body_is_passive(name: str, config: dict[str, float]) -> None:
+    env = make(name, **without_power(name), **config)
     rng = np.random.default_rng(1)
     base, joints = lifted(env, 0.3), env.snapshot()["joints"]
     base[10:] = rng.normal(0, 0.3, 3)
