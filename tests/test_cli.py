@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from experiments.cli import COMMANDS, main, parse
-from experiments.config import difference, parse_settings, read_toml
+from experiments.config import difference, experiment_defaults, parse_settings, read_toml
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, learn, resolve
 from experiments.log import open_run
@@ -103,7 +103,7 @@ def test_requests_that_do_not_fit_the_run(
         (["learn", "hexapod", *QUICK, "--seed", "2", "--out", path], "seed is 1 there and 2 here"),
         (
             ["learn", "hexapod", *QUICK, "--rule", "eps=0.005", "--out", path],
-            "rule.eps is 0.0026 there and 0.005 here",
+            f"rule.eps is {experiment_defaults('hexapod', 'ulr', 'rule')['eps']!r} there and 0.005 here",
         ),
     ):
         assert message in run_and_fail(capsys, *arguments)
@@ -164,7 +164,7 @@ def test_the_resolved_configuration_is_in_the_file(learned: Path) -> None:
     with open_run(learned) as run:
         assert run.config["minutes"] == 0.1 and run.config["freeze"] == [0.05, 0.1]
         assert run.config["body"]["control_step"] == 0.02
-        assert run.config["rule"]["eps"] == 0.0026
+        assert run.config["rule"]["eps"] == experiment_defaults("hexapod", "ulr", "rule")["eps"]
 
 
 def test_the_defaults_of_every_experiment_are_settings_that_exist() -> None:
