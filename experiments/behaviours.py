@@ -32,6 +32,8 @@ class Behaviours:
     """Record each behaviour and compare the first tenth with the last: does it go on?"""
     samples: int = 1_000_000
     """Samples for --check."""
+    transient: int = TRANSIENT
+    """Samples before those, while the behaviour settles after freezing."""
     name: tuple[str, ...] = ()
     """Only these behaviours; with --keep the name of the new one."""
     keep: Path | None = None
@@ -90,7 +92,14 @@ def behaviours(config: Behaviours) -> dict[str, Any]:
     return listed
 
 
-def keep(run: Path, minutes: float, path: Path, about: str = "") -> Path:
+def keep(
+    run: Path,
+    minutes: float,
+    path: Path,
+    about: str = "",
+    samples: int = SAMPLES,
+    transient: int = TRANSIENT,
+) -> Path:
     """Make a small run file of one frozen controller, with the numbers of what it does."""
     name = log.label(minutes)
     with log.open_run(run) as learned:
@@ -107,7 +116,7 @@ def keep(run: Path, minutes: float, path: Path, about: str = "") -> Path:
             why = "left out of this file; the command in its attributes makes it"
             log.copy_recording(source, file, "learning", 0, "left out", why)
             log.write_frozen(file.require_group(f"frozen/{name}"), frozen)
-        numbers = measure(temporary)
+        numbers = measure(temporary, samples, transient)
         with writable(temporary, "r+") as file:
             put_attributes(file, {"numbers": json.dumps(numbers)})
         temporary.replace(path)
@@ -153,7 +162,9 @@ def _check(item: Shipped, config: Behaviours) -> dict[str, Any]:
     path = config.out / f"{item.name}.h5"
     if not path.exists():
         shutil.copyfile(item.path, path)
-    record(Record((path,), config.samples, transient=TRANSIENT, jobs=config.jobs, quiet=config.quiet))
+    record(
+        Record((path,), config.samples, transient=config.transient, jobs=config.jobs, quiet=config.quiet)
+    )
     with log.open_run(path) as run:
         (found,) = run.behaviours.values()
         if found.reason:

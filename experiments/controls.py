@@ -15,6 +15,7 @@ from experiments.console import console
 from experiments.emergence import Emergence, Trial, learn_trial, make_trial, run, save, seeds, spread, trial
 from experiments.errors import ExperimentError
 from experiments.loop import make_body
+from experiments.onlooker import name_mode
 from experiments.sweep import workspace
 from robots.audit import audit
 
@@ -47,13 +48,14 @@ def controls(config: Emergence) -> dict[str, Any]:
     """
     if config.controller != "ulr":
         raise ExperimentError(f"--controls switches off terms of ulr; the rule is {config.controller!r}")
-    last = (config.freeze or (config.minutes,))[-1]
     hexapod = config.robot == "hexapod"
     chosen = {name: changes for name, changes in CONTROLS.items() if hexapod or changes[0] != BLIND}
     tasks = {
-        name: [replace(make_trial(config, seed, *changes), freeze=(last,)) for seed in seeds(config)]
+        name: [make_trial(config, seed, *changes) for seed in seeds(config)]
         for name, changes in chosen.items()
     }
+    for name in list(tasks)[1:]:  # the first is what `emergence` computes: it may be there already
+        tasks[name] = [replace(task, freeze=task.freeze[-1:]) for task in tasks[name]]
     flat = run(trial, [task for group in tasks.values() for task in group], config, "controls")
     found = {name: [flat.pop(0) for _ in group] for name, group in tasks.items()}
     audits = [task for name in AUDITED for task in tasks[name][:3]]
@@ -133,8 +135,9 @@ def _table(robot: str, found: dict[str, list[dict[str, Any]]]) -> Table:
     key, heading = ("airtime", "airtime") if robot == "hexapod" else ("joint_std", "joint std")
     table = Table("control", "frozen: modes", f"{heading}: least, median, most", "while learning", box=None)
     for name, rows in found.items():
-        numbers = [x for row in rows for x in row.get("frozen", {}).values() if "mode" in x]
-        modes = Counter(x["mode"] for x in numbers)
+        last = [list(row["frozen"].values())[-1] for row in rows if "frozen" in row]
+        numbers = [x for x in last if "reason" not in x]
+        modes = Counter(name_mode(robot, x) for x in numbers)
         modes["broke down"] = len(rows) - len(numbers)
         lived: Counter[str] = Counter()
         for row in rows:

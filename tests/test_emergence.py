@@ -21,6 +21,7 @@ from experiments.shipped import FOLDER, fetch, find_behaviour, shipped
 from experiments.video import Video, video
 
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.h5"))
+SHORT = {"samples": 1000, "transient": 100}
 SMALL = {"minutes": 0.2, "samples": 1000, "transient": 100, "jobs": 1, "quiet": True}
 
 
@@ -193,7 +194,7 @@ def test_the_hexapods_shipped_behaviours_are_those_of_the_paper() -> None:
 
 
 def test_keeping_a_behaviour_keeps_what_decides_it(run: Path, tmp_path: Path) -> None:
-    path = keep(run, 0.2, tmp_path / "mine.h5", "stands there")
+    path = keep(run, 0.2, tmp_path / "mine.h5", "stands there", **SHORT)
     (item,) = shipped(tmp_path).values()
     assert (item.name, item.about, item.robot, item.seed, item.minutes) == (
         "mine", "stands there", "hexapod", 3, 0.2
@@ -209,7 +210,7 @@ def test_keeping_a_behaviour_keeps_what_decides_it(run: Path, tmp_path: Path) ->
                 assert np.array_equal(getattr(ours, part)[key], value), key
         assert short.learning.steps == 0 and short.learning.status == "left out"
     assert path.stat().st_size < 100_000
-    with pytest.raises(ExperimentError, match=r"no controller frozen at 5min; known: 0.1min, 0.2min"):
+    with pytest.raises(ExperimentError, match=r"no controller frozen at 5min.*known: 0.1min, 0.2min"):
         keep(run, 5, tmp_path / "none.h5")
 
 
@@ -217,7 +218,7 @@ def test_a_changed_setting_is_in_the_command(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     settings = Learn("hexapod", minutes=0.1, freeze=(0.1,), body={"gravity": 6.0}, rule={"eps": 0.003})
     learn(dataclasses.replace(settings, out=path, quiet=True))
-    keep(path, 0.1, tmp_path / "kept" / "light.h5")
+    keep(path, 0.1, tmp_path / "kept" / "light.h5", **SHORT)
     command = shipped(tmp_path / "kept")["light"].command
     assert command.endswith("--body gravity=6.0 --rule eps=0.003")
 
@@ -234,8 +235,8 @@ def test_listing_and_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_checking_that_a_behaviour_goes_on(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    keep(run, 0.2, tmp_path / "mine.h5")
-    settings = Behaviours(check=True, samples=2000, folder=tmp_path, out=tmp_path / "long", jobs=1)
+    keep(run, 0.2, tmp_path / "mine.h5", **SHORT)
+    settings = Behaviours(True, 2000, 100, folder=tmp_path, out=tmp_path / "long", jobs=1)
     found = behaviours(settings)["mine"]
     assert found["samples"] == 2000
     assert found["first"].keys() == found["last"].keys() and "verdict" in found["stationarity"]
@@ -318,7 +319,7 @@ def test_stored_numbers_are_plain(run: Path, tmp_path: Path) -> None:
     """Whoever reads the file with h5py alone finds what it is, what it does and how to make it."""
     with h5py.File(find_behaviour("hexapod-jump"), "r") as file:
         assert json.loads(file.attrs["numbers"])["mode"] == "jumping"
-        assert file.attrs["command"].startswith("selforg learn hexapod")
+        assert file.attrs["command"].startswith(b"selforg learn hexapod")
         assert file["frozen/8min/controller/C"].shape == (18, 19)
         assert json.loads(file.attrs["versions"])["pybullet"]
         body = json.loads(file.attrs["config"])["body"]
