@@ -64,6 +64,7 @@ def rows(
     paper: Mapping[str, Mapping[str, float]],
     tolerance: Mapping[str, Mapping[str, float]],
     found: Mapping[str, Sequence[Mapping[str, float | None]]],
+    ordering: bool = True,
 ) -> list[Row]:
     """Put the published and our values of a table side by side.
 
@@ -75,6 +76,8 @@ def rows(
         By column, then by quantity; either may be missing.
     found : dict of lists of dict
         By column the values of each seed: None where it gave no value, empty if it failed.
+    ordering : bool
+        Whether the order of the columns says anything.
     """
     table = []
     for quantity in quantities:
@@ -82,7 +85,7 @@ def rows(
         for column in columns:
             values = [v for one in found[column] if (v := one.get(quantity)) is not None and np.isfinite(v)]
             middle[column] = median(values, CONFIDENCE) if values else _NOTHING
-        ordered = _same_ordering(
+        ordered = ordering and _same_ordering(
             [(paper[c][quantity], middle[c].value) for c in columns if quantity in paper.get(c, {})]
         )
         for column in columns:

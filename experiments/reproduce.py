@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,13 +107,11 @@ def _reproduce(config: Reproduce, name: str) -> dict[str, Any]:
     part = settings_of(config, name)
     folder = config.out / (f"{name}-quick" if config.quick else name)
     folder.mkdir(parents=True, exist_ok=True)
-    start = time.monotonic()
     done = RUN[name](part, folder, Scale(config.jobs, config.backend, config.scheduler), config.quiet)
     document: dict[str, Any] = to_plain(
         {
             "part": name,
             "command": _command(config, name),
-            "seconds": round(time.monotonic() - start),
             "reference": "exact" if name == "ar2" else "paper",
             "settings": plain(part),
             "versions": log.versions(),

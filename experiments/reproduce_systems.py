@@ -13,7 +13,7 @@ import quantify as q
 from experiments import log
 from experiments.beside import Row, rows
 from experiments.config import outcome
-from experiments.quantify import Quantify, write_json
+from experiments.quantify import Quantify, quantify, write_json
 from experiments.reference import Recipe, crossover, decomposition_settings, evaluate, recipe
 from experiments.sweep import Scale, sweep
 from quantify.ksg import predictive_information
@@ -21,6 +21,8 @@ from quantify.scaling import all_pairs
 from quantify.systems import AutoRegressive, Lorenz
 
 Floats = NDArray[np.float64]
+# The curves of a figure do not need a million samples.
+TO_LOOK_AT = 200_000
 LORENZ = ("D", "const", "eps*", "E_state", "E_mem", "E_core", "PI")
 
 
@@ -112,17 +114,17 @@ def lorenz(part: dict[str, Any], folder: Path, scale: Scale, quiet: bool) -> dic
     )
     files = [_save(folder, t, done) for t, done in zip(tasks, found, strict=True) if "result" in done]
     return {
-        "rows": _table(part, columns, found, LORENZ),
+        "rows": _table(columns, found, LORENZ),
         "measurements": [{k: v for k, v in done.items() if k != "result"} for done in found],
         "files": files,
     }
 
 
 def _table(
-    part: dict[str, Any],
     columns: dict[str, dict[str, Any]],
     found: list[dict[str, Any]],
     quantities: tuple[str, ...],
+    ordering: bool = True,
 ) -> list[Row]:
     return rows(
         list(columns),
@@ -130,6 +132,7 @@ def _table(
         {name: column["paper"] for name, column in columns.items()},
         {name: column["tolerance"] for name, column in columns.items()},
         {name: [d["values"] for d in found if d.get("column") == name] for name in columns},
+        ordering,
     )
 
 
@@ -238,4 +241,18 @@ def ar2(part: dict[str, Any], folder: Path, scale: Scale, quiet: bool) -> dict[s
         exact |= {f"PI_{m} (KSG)": process.PI(m, tau=tau) for m in part["predictive"]["m"]}
         columns[f"delay {tau}"] = {"paper": exact, "tolerance": dict.fromkeys(exact, part["tolerance"])}
     quantities = tuple(columns[f"delay {part['delays'][0]}"]["paper"])
-    return {"rows": _table(part, columns, found, quantities), "measurements": found, "files": []}
+    x = process.sample(min(part["samples"], TO_LOOK_AT), part["seeds"][0])
+    return {
+        "rows": _table(columns, found, quantities, ordering=False),
+        "measurements": found,
+        "files": [_curves(folder, x, tau, part) for tau in part["delays"]],
+    }
+
+
+def _curves(folder: Path, x: Floats, tau: int, part: dict[str, Any]) -> Path:
+    """Measure what the paper's figure shows of the process at one delay: entropies over the scale."""
+    series = folder / f"ar2-delay-{tau}.npy"
+    np.save(series, x)
+    settings = {"tau": tau, "m_max": part["curves_m_max"], "theiler": part["theiler"], "s_min": part["s_min"]}
+    quantify(Quantify(str(series), quiet=True, **settings), show=False)
+    return series.with_suffix(".complexity.json")
