@@ -74,7 +74,7 @@ class Emergence:
     """Change one thing at a time instead, and check the physics: what does it take?"""
     push: bool = False
     """Push the frozen robot from the side: does it change into another mode?"""
-    impulse: float = 2.0
+    impulse: float = 5.0
     """Size of the push [N s]: a robot of 1 kg is set to move at so many m/s."""
     body: Settings = field(default_factory=dict)
     """Settings of the body that differ from its defaults."""
@@ -274,20 +274,20 @@ def verdict(robot: str, rows: list[dict[str, Any]]) -> list[str]:
         when = f"minute {min(first):.1f} to {max(first):.1f}" if first else "never"
         lines.append(f"first jumps while learning: {when} in {len(first)} of {n} seeds")
     else:
-        lived: Counter[str] = Counter()
-        kept: Counter[str] = Counter()
+        names = list(dict.fromkeys(name for row in rows for name in row.get("frozen", ())))
+        for name in names:
+            modes = Counter(row["frozen"][name].get("mode", "broke down") for row in rows if "frozen" in row)
+            told = ", ".join(f"{mode} in {count}" for mode, count in modes.most_common())
+            lines.append(f"{name}, of {n} seeds: {told}")
+        longest: dict[str, list[float]] = {}
         for row in rows:
-            lived.update(set(row.get("learning", {}).get("modes", ())))
-            kept.update({x["mode"] for x in row.get("frozen", {}).values() if "mode" in x})
-        for mode in ("rolling", "crawling", "writhing"):
+            for mode, seconds in row.get("learning", {}).get("longest", {}).items():
+                longest.setdefault(mode, []).append(seconds)
+        for mode, stays in longest.items():
             lines.append(
-                f"{mode}: seen while learning in {lived[mode]} of {n} seeds, frozen in {kept[mode]} of {n}"
+                f"{mode} while learning: in {len(stays)} of {n} seeds, "
+                f"for {min(stays):.0f} to {max(stays):.0f} s without a break"
             )
-        either = sum(
-            any(x.get("mode") in ("rolling", "crawling") for x in row.get("frozen", {}).values())
-            for row in rows
-        )
-        lines.append(f"rolling or crawling when frozen: {either} of {n} seeds")
     failed = [row for row in rows if row.get("reason")]
     if failed:
         lines.append(f"broke down: {len(failed)} of {n} seeds")

@@ -26,6 +26,8 @@ LEAST_ROLL = 0.3
 """Mean rate of turning about the long axis from which a snake rolls [rad/s]: a turn in 21 s."""
 MOST_ROLL = 0.15
 """Mean rate of turning below which a snake that travels crawls, and does not roll [rad/s]."""
+LEAST_WAY = 0.1
+"""Way per radian of roll from which a snake rolls straight [m]: a wheel of its radius makes .12."""
 LEAST_SPEED = 0.03
 """Mean speed from which a snake travels [m/s]: its own length in two minutes."""
 STRETCH = 10.0
@@ -194,6 +196,7 @@ def snake_mode(numbers: dict[str, float]) -> str:
     """Name what a snake does.
 
     - rolling: joint_std over .2 and roll over .3 rad/s in either direction
+    - rolling in an arc: the same with a way of less than .1 m per radian, for it goes in circles
     - log-rolling: that much roll with stiffer joints, which is no behaviour
     - crawling: joint_std over .2 and speed over .03 m/s with a roll below .15 rad/s
     - writhing: joint_std over .2 otherwise
@@ -201,7 +204,8 @@ def snake_mode(numbers: dict[str, float]) -> str:
     """
     roll, moves = abs(numbers["roll"]), numbers["joint_std"] > LEAST_STD
     if roll > LEAST_ROLL:
-        return "rolling" if moves else "log-rolling"
+        straight = numbers["speed"] > LEAST_WAY * roll
+        return ("rolling" if straight else "rolling in an arc") if moves else "log-rolling"
     if not moves:
         return "quiet"
     return "crawling" if numbers["speed"] > LEAST_SPEED and roll < MOST_ROLL else "writhing"

@@ -93,14 +93,19 @@ def test_verdicts_count_seeds() -> None:
     rows = [
         {
             "frozen": {"1min": {"mode": "rolling"}, "2min": {"mode": "quiet"}},
-            "learning": {"modes": ["rolling"]},
+            "learning": {"longest": {"rolling": 60.0}},
         },
-        {"frozen": {"1min": {"mode": "writhing"}}, "learning": {"modes": ["crawling", "writhing"]}},
+        {
+            "frozen": {"1min": {"mode": "writhing"}, "2min": {"reason": "it blew up"}},
+            "learning": {"longest": {"rolling": 20.0, "writhing": 10.0}},
+        },
     ]
-    lines = verdict("snake", rows)
-    assert lines[0] == "rolling: seen while learning in 1 of 2 seeds, frozen in 1 of 2"
-    assert lines[1] == "crawling: seen while learning in 1 of 2 seeds, frozen in 0 of 2"
-    assert lines[3] == "rolling or crawling when frozen: 1 of 2 seeds"
+    assert verdict("snake", rows) == [
+        "1min, of 2 seeds: rolling in 1, writhing in 1",
+        "2min, of 2 seeds: quiet in 1, broke down in 1",
+        "rolling while learning: in 2 of 2 seeds, for 20 to 60 s without a break",
+        "writhing while learning: in 1 of 2 seeds, for 10 to 10 s without a break",
+    ]
 
 
 @pytest.mark.parametrize(

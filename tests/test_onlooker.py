@@ -96,8 +96,9 @@ def test_irregular_jumps_are_not_jumping_and_support_is_counted() -> None:
 @pytest.mark.parametrize(
     ("roll", "speed", "wide", "mode"),
     [
-        (1.0, 0.1, 0.5, "rolling"),
-        (-1.0, 0.1, 0.5, "rolling"),
+        (1.0, 0.12, 0.5, "rolling"),
+        (-1.0, 0.12, 0.5, "rolling"),
+        (1.0, 0.05, 0.5, "rolling in an arc"),
         (1.0, 0.1, 0.05, "log-rolling"),
         (0.0, 0.1, 0.5, "crawling"),
         (0.2, 0.1, 0.5, "writhing"),  # neither one nor the other
