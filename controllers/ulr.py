@@ -16,10 +16,10 @@ from controllers.history import HistoryController
 
 @dataclass(frozen=True)
 class ULRConfig(RuleConfig):
-    """Settings of ULR; the defaults are those under which the hexapod learns to jump."""
+    """Settings of ULR; what suits a body depends on it (docs/emergence.md)."""
 
     eps: Annotated[float, Range(0.0, 10.0)] = 0.0026
-    """Learning rate of C per step, in [0, 10]; .0025 to .005 work for the hexapod."""
+    """Learning rate of C per step, in [0, 10]; the faster, the sooner a hexapod jumps."""
     alpha: Annotated[float, Range(0.0, 100.0)] = 4.0
     """Strength of the term that keeps neurons out of saturation, in [0, 100]; 0 turns it off."""
     d: Annotated[int, Range(1, 1000)] = 4
