@@ -93,16 +93,15 @@ def ranking_table(robot: str, summary: dict[str, Any]) -> Table:
     surrogate = any(entry["surrogate"] for entry in summary["ranking"])
     table = _table(
         f"{robot}: controllers by core complexity on {SCALE_WORDS[summary['scales']]}",
-        *("controller", "E_core", "state", "mem.", "D", "std", "PI"),
-        *("rel.", "auto", *(["surr."] if surrogate else []), "broke", "range"),
+        *("controller", "E_core", "κ", "state", "mem.", "D", "std", "PI"),
+        *("auto", *(["surr."] if surrogate else []), "broke", "range"),
     )
     for entry in summary["ranking"]:
-        others = entry["E_core_by_scales"]
         table.add_row(
             f"{entry['rank']} {entry['controller']}",
             escape(interval(entry["E_core"]).replace(" ", "\n", 1)),
-            *(number(entry[q]) for q in ("E_state", "E_mem", "D", "std", "PI")),
-            *(number(others[s]) for s in ("relative", "auto")),
+            *(number(entry[q]) for q in ("kappa", "E_state", "E_mem", "D", "std", "PI")),
+            number(entry["E_core_by_scales"]["auto"]),
             *([number(entry["surrogate"])] if surrogate else []),
             f"{entry['broke_down']}/{entry['runs']}",
             f"{entry['runs'] - entry['broke_down'] - entry['without_range']}/{entry['runs']}",
@@ -110,9 +109,9 @@ def ranking_table(robot: str, summary: dict[str, Any]) -> Table:
     coverage = summary["ranking"][0]["E_core"]["coverage"]
     table.caption = (
         f"Medians over seeds in nats; below E_core the interval that holds its median with {coverage:.1%}.\n"
-        "state + mem. = E_core. rel., auto, surr.: E_core on scales relative to std, on scales\n"
-        "chosen for each behaviour, and of linear surrogates. broke: runs that broke down; they\n"
-        "rank below all others. range: runs with a deterministic range of scales."
+        "κ: 0 deterministic, 1 stochastic scales. state + mem. = E_core. auto, surr.: E_core on\n"
+        "scales chosen for each behaviour, and of linear surrogates. broke: runs that broke down;\n"
+        "they rank below all others. range: runs with a deterministic range of scales."
     )
     return table
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from experiments.comparison import LEVEL, SCALE_WORDS, interval, number, value
 
+KAPPA = 0.5
+"""Scales with a larger kappa count as stochastic, as in the decomposition."""
+
 Summary = dict[str, Any]
 Row = dict[str, Any]
 
@@ -23,6 +26,7 @@ def findings(summary: Summary, rows: Sequence[Row]) -> list[str]:
     ]
     if summary["pairs"]:
         found.append(_differences(summary, seeds))
+    found += _stochastic(ranking)
     found += _failures(ranking)
     orders = {
         words: _order(ranking, read)
@@ -60,6 +64,16 @@ def _higher(pair: dict[str, Any]) -> str:
     # Without a value the difference is infinite: the lower-ranked one failed.
     a, b = (pair["a"], pair["b"]) if difference is None or difference >= 0 else (pair["b"], pair["a"])
     return f"{a} above {b}"
+
+
+def _stochastic(ranking: list[dict[str, Any]]) -> list[str]:
+    names = [e["controller"] for e in ranking if e["kappa"] and e["kappa"]["value"] > KAPPA]
+    if not names:
+        return []
+    return [
+        f"The scales of {', '.join(names)} are mostly stochastic (median kappa above {KAPPA:g}): what is "
+        "scored is the memory of a process that cannot be told from noise there."
+    ]
 
 
 def _failures(ranking: list[dict[str, Any]]) -> list[str]:
@@ -113,7 +127,8 @@ def as_markdown(document: dict[str, Any]) -> str:
         f"{settings['seeds']} seeds, frozen after {settings['freeze'] or settings['minutes']:g} minutes of "
         f"learning, {settings['samples']:,} samples. Medians over seeds in nats; in brackets the interval "
         f"that contains the median of E_core with {_coverage(document):.1%}. rel., auto, surr.: E_core on "
-        "scales relative to the amplitude, on scales chosen for each behaviour, and of linear surrogates.",
+        "scales relative to the amplitude, on scales chosen for each behaviour, and of linear surrogates. "
+        "κ: 0 for deterministic scales, 1 for stochastic ones.",
     ]
     for robot, summary in document["robots"].items():
         text += [f"## {robot}", _markdown_table(summary)]
@@ -128,7 +143,7 @@ def _coverage(document: dict[str, Any]) -> float:
 
 def _markdown_table(summary: Summary) -> str:
     heads = (
-        *("", "controller", "E_core", "state", "memory", "D", "std", "PI", "rel.", "auto", "surr."),
+        *("", "controller", "E_core", "κ", "state", "memory", "D", "std", "PI", "rel.", "auto", "surr."),
         *("broke down", "no range"),
     )
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
@@ -137,7 +152,7 @@ def _markdown_table(summary: Summary) -> str:
             f"{e['rank']}",
             e["controller"],
             interval(e["E_core"]),
-            *(number(e[q]) for q in ("E_state", "E_mem", "D", "std", "PI")),
+            *(number(e[q]) for q in ("kappa", "E_state", "E_mem", "D", "std", "PI")),
             *(number(e["E_core_by_scales"][s]) for s in ("relative", "auto")),
             number(e["surrogate"]),
             *(f"{e[q]} of {e['runs']}" for q in ("broke_down", "without_range")),

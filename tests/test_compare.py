@@ -208,6 +208,11 @@ def test_what_was_found_is_said_in_words() -> None:
     words = findings(summarise(few, ("low", "high"), "common"), few)
     assert words[1].startswith("With 4 seeds and 1 pairs no corrected p-value can be below 0.12")
     assert words[2] == "No run broke down."
+    for r in few:
+        if r["controller"] == "low":
+            r["common"] = r["common"] | {"kappa": 0.9}
+    words = findings(summarise(few, ("low", "high"), "common"), few)
+    assert words[2].startswith("The scales of low are mostly stochastic (median kappa above 0.5)")
 
 
 @pytest.mark.parametrize(
