@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.statistics import median
 
-HOLDS, CONTRARY, OPEN = "holds", "does not hold", "undecided"
+HOLDS, CONTRARY, OPEN = VERDICTS = "holds", "does not hold", "undecided"
 # An interval for the median of few seeds shall cover it with at least this probability (5 seeds: 94 %, their
 # whole range).
 CONFIDENCE = 0.9
@@ -101,12 +101,21 @@ def _step(values: Values, level: float, before: str, after: str, expected: str) 
 
 
 def sentences(judged: Mapping[str, Any]) -> list[str]:
-    """A finding in words: first where it holds, then the numbers on every choice of scales."""
+    """A finding in words: first where each of its steps holds, then the numbers on every choice of scales."""
     tried = judged["tried"]
-    by = {v: [t["scales"] for t in tried if t["verdict"] == v] for v in (HOLDS, CONTRARY, OPEN)}
-    parts = [f"{verdict} on {_list(scales)}" for verdict, scales in by.items() if scales]
+    parts = []
+    for i, step in enumerate(tried[0]["steps"]):
+        by = {v: [t["scales"] for t in tried if t["steps"][i]["verdict"] == v] for v in VERDICTS}
+        where = [f"{v} on {_scales(v, scales, len(tried))}" for v, scales in by.items() if scales]
+        parts.append(f'"{step["before"]} to {step["after"]} {step["expected"]}" {", ".join(where)}')
     head = f"{judged['claim']}: {'; '.join(parts)}."
     return [head, *(f"{t['scales']}: {', '.join(map(_words, t['steps']))}." for t in tried)]
+
+
+def _scales(verdict: str, names: Sequence[str], of: int) -> str:
+    if len(names) == of > 1:
+        return "any choice of scales" if verdict == CONTRARY else "all choices of scales"
+    return _list(names)
 
 
 def _words(step: Mapping[str, Any]) -> str:

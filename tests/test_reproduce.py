@@ -190,7 +190,10 @@ def test_one_contrary_step_refutes_and_words_say_where():
     judged = judge(finding, {"small": values([1, 2, 3, 4, 5]), "large": values([-1, 1, 2, 3, 4])})
     assert [t["verdict"] for t in judged["tried"]] == [CONTRARY, OPEN]
     first, small, _ = sentences(judged)
-    assert first == "It rises: does not hold on small; undecided on large."
+    assert first == (
+        'It rises: "a to b rises" holds on small, undecided on large; '
+        '"b to a rises" does not hold on small, undecided on large.'
+    )
     there = "a to b +3.00 (+1.00 to +5.00), up in 5 of 5 seeds"
     back = "b to a −3.00 (−5.00 to −1.00), up in 0 of 5 seeds"
     assert small == f"small: {there}, {back}."
