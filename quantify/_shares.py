@@ -16,6 +16,11 @@ from quantify.sums import Counts, Floats
 PILOT_PAIRS = 50_000
 TRUSTED = 30  # pilot counts below this say too little about C
 TASKS = 16
+# Ranges of scales are linked at their rarest cell (see `_link`), where the error then is that of the next
+# range. In between the variance p (1 - p) + p^2 / 5 (1/5: variance of the next range there) is at most a
+# third of what the rarest cell has alone. Half of the pairs, not a third, leaves a margin: as many cells are
+# now at the limit, the largest error of all of them is a larger multiple of the standard error.
+LINKED = 2.0
 OCTAVES = (1.0, 1.5, 2.0, 3.0, 4.0)  # ranges of scales that may share a search
 # Nanoseconds per point sorted, pair looked at and pair counted, to weigh one against the other.
 SORT_COST, LOOK_COST, PAIR_COST = 100.0, 5.0, 60.0
@@ -29,7 +34,7 @@ class Demand:
     min_pairs: float
     effort: float
 
-    def classes(self, expected: float, crowd: float, n: int) -> int:
+    def classes(self, expected: float, crowd: float, n: int, linked: bool) -> int:
         """Number of random classes of n points that makes the rarest cell sure enough.
 
         A share 1/k of the pairs, with X pairs to be found among all, has the relative error
@@ -39,8 +44,9 @@ class Demand:
         ----------
         expected : close pairs among all at the rarest cell
         crowd : pairs among all that have to be looked at
+        linked : whether a range of smaller scales will make it surer
         """
-        needed = int(1 + self.accuracy**2 * max(expected, self.min_pairs))
+        needed = int(1 + (LINKED if linked else 1) * self.accuracy**2 * max(expected, self.min_pairs))
         return min(max(needed, self.affordable(crowd, n)), max(n // 4, 1))
 
     def affordable(self, crowd: float, n: int) -> int:
@@ -126,60 +132,125 @@ def count_shares(
         # value, towards which the smaller dimensions are moved.
         for g, (m_lo, m_hi) in enumerate(todo):
             first = g == 0 or m_lo == 1
+            # The dimension that two groups share keeps the counts of the first one.
+            own = slice(m_lo - 1, m_hi if first else m_hi - 1)
+            shares: list[Share] = []
+            known = np.zeros((2, len(eps)))  # C of m_lo and m_hi, as far as counted
             k_lo = 0
             while k_lo < len(eps):
-                k_hi, n_classes, crowd = _plan(layout, demand, (m_lo, m_hi), eps, k_lo, C, pilot)
+                k_hi, n_classes, crowd = _plan(layout, demand, (m_lo, m_hi), eps, k_lo, known, pilot)
+                # One scale more, in which neighbouring ranges are linked.
+                scales = eps[k_lo : k_hi + 1]
                 while True:
-                    found, share = _count_group(layout, (m_lo, m_hi), eps[k_lo:k_hi], n_classes, rng, pool)
-                    total = found.sum(axis=(0, 1))
-                    fewer = demand.classes(total[-1, -1] / share, crowd, n)
+                    found, share = _count_group(layout, (m_lo, m_hi), scales, n_classes, rng, pool)
+                    rarest = found[:, :, -1, k_hi - k_lo - 1].sum()
+                    fewer = demand.classes(rarest / share, crowd, n, k_hi < len(eps))
                     if n_classes == 1 or fewer > 0.7 * n_classes:
                         break
                     n_classes = fewer
-                scales = slice(k_lo, k_hi)
-                values = C[m_lo - 1 :, scales], error[m_lo - 1 :, scales]
-                _join(total, share, layout.all_pairs, layout.excluded, *values, first)
-                # The dimension that two groups share keeps the counts of the first one.
-                own = slice(m_lo - 1, m_hi if first else m_hi - 1)
+                shares.append(Share(layout, found.sum(axis=(0, 1)), share))
+                inside = slice(k_lo, k_hi), slice(0, k_hi - k_lo)
                 size = own.stop - own.start
-                counts[:, :, own, scales] = found[:, :, :size]
-                pairs[own, scales] = total[:size]
-                examined[own, scales] = round(share * layout.all_pairs)
+                counts[:, :, own, inside[0]] = found[:, :, :size, inside[1]]
+                pairs[own, inside[0]] = shares[-1].total[:size, inside[1]]
+                examined[own, inside[0]] = round(share * layout.all_pairs)
+                known[:, inside[0]] = shares[-1].C[[0, -1], inside[1]]
                 k_lo = k_hi
                 if progress:
                     progress(g * len(eps) + k_lo, len(todo) * len(eps))
+            _join(*_link(shares), C[m_lo - 1 :], error[m_lo - 1 :], first)
     return counts, pairs, examined, _monotone(C, error), error
+
+
+class Share:
+    """What a random share of the pairs says about C, for a group of dimensions and a range of scales.
+
+    Attributes
+    ----------
+    total : (group, n_eps) int64, pairs counted
+    C : (group, n_eps) float64
+    variance : (group, n_eps) float64, of ln C against all pairs
+    """
+
+    def __init__(self, layout: Layout, total: Counts, share: float) -> None:
+        examined = share * layout.all_pairs
+        self.total = total
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.C = np.minimum(total / examined, 1.0)
+            self.variance = (1 - share) * np.maximum(1 - self.C, 1 / total) / total
+            # How many pairs a class loses to the Theiler window is known on average only.
+            self.variance += (1 - share) * layout.excluded / (examined * layout.all_pairs)
+
+
+def _link(shares: list[Share]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Put the ranges of scales of one group together.
+
+    The last scale s of each range, its rarest, is also the first of the next one, where it is common and much
+    surer: the range follows it by regression. Pairs are nested, so that errors of one sample have the
+    covariance v_k and the coefficient p = v_k / v_s (N_s / N_k where both are rare),
+
+        ln C_k -> ln C_k + p (ln C_s - ln own_s),   variance (1 - p) v_k + p^2 error_s^2
+
+    which is never worse than before.
+
+    Returns
+    -------
+    C, variance : (group, n_eps) arrays
+    alone : (group, n_eps) array, the variance before
+    p : (n_eps,) array, the coefficient for the largest dimension
+    """
+    end = shares[-1]
+    parts = [(end.C, end.variance, end.variance, np.zeros(end.C.shape))]
+    for part in shares[-2::-1]:
+        sure, least = parts[-1][0][:, :1], parts[-1][1][:, :1]
+        own, v = part.C[:, -1:], part.variance[:, -1:]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            follows = (own > 0) & (sure > 0) & (least <= v) & (v > 0)
+            p = np.where(follows, part.variance / v, 0.0)
+            C = part.C * np.exp(p * np.where(follows, np.log(sure / own), 0.0))
+            variance = np.where(follows, (1 - p) * part.variance + p**2 * least, part.variance)
+        parts.append((C[:, :-1], variance[:, :-1], part.variance[:, :-1], p[:, :-1]))
+    C, variance, alone, p = (np.concatenate(columns[::-1], axis=1) for columns in zip(*parts, strict=True))
+    return C, variance, alone, p[-1]
 
 
 def _monotone(C: Floats, error: Floats) -> Floats:
     """Where shares of different size meet, their errors must not make C grow towards smaller eps or larger m.
 
-    Values that are exact stay as they are.
+    Nor may they carry it above 1. Values that are exact stay as they are.
     """
+    C = np.minimum(C, 1.0)
     floor = np.where(error == 0, C, 0.0)
     floor = np.maximum.accumulate(np.maximum.accumulate(floor[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
     return np.asarray(np.minimum.accumulate(np.minimum.accumulate(np.maximum(C, floor), axis=1), axis=0))
 
 
 def _plan(
-    layout: Layout, demand: Demand, group: tuple[int, int], eps: Floats, k_lo: int, C: Floats, pilot: Floats
+    layout: Layout,
+    demand: Demand,
+    group: tuple[int, int],
+    eps: Floats,
+    k_lo: int,
+    known: Floats,
+    pilot: Floats,
 ) -> tuple[int, int, float]:
     """How far the next range of scales goes, with how many classes, and the crowd to be looked at.
 
-    A wide range saves sorting, a narrow one saves counting: the cheapest per octave is taken.
+    A wide range saves sorting, a narrow one saves counting: the cheapest per octave is taken. `known` holds C
+    of the group's smallest and largest dimension for the scales before k_lo.
     """
     m_lo, m_hi = group
     n, all_pairs = layout.n, layout.all_pairs
     crowd = max(pilot[min(m_lo, 2) - 1, k_lo], 1 / PILOT_PAIRS) * all_pairs
-    top = (C[m_lo - 1, k_lo - 1] if k_lo > 0 else 1.0) * all_pairs
+    top = (known[0, k_lo - 1] if k_lo > 0 else 1.0) * all_pairs
     rest = np.log2(eps[k_lo] / eps[-1]) + 1
     least = demand.affordable(crowd, n)
     plans: list[tuple[float, int, int]] = []
     for octaves in (*OCTAVES, rest):
         k_hi = int(np.searchsorted(-eps, -eps[k_lo] * 2.0**-octaves, side="right"))
         k_hi = min(max(k_hi, k_lo + 1), k_lo + MAX_BINS)
-        expected = _expect(C[m_hi - 1], pilot[m_hi - 1], eps, k_lo, k_hi) * all_pairs
-        n_classes = demand.classes(expected, crowd, n)
+        expected = _expect(known[1], pilot[m_hi - 1], eps, k_lo, k_hi) * all_pairs
+        n_classes = demand.classes(expected, crowd, n, k_hi < len(eps))
         if plans and n_classes == least > 1:
             break  # the effort would cut the accuracy, and a wider range only more so
         cost = SORT_COST * n + (PAIR_COST * top + LOOK_COST * crowd) / n_classes
@@ -248,35 +319,35 @@ def _count_group(
 
 
 def _join(
-    total: Counts, share: float, all_pairs: float, excluded: float, C: Floats, error: Floats, first: bool
+    own: Floats, variance: Floats, alone: Floats, p: Floats, C: Floats, error: Floats, first: bool
 ) -> None:
-    """Enter a group's counts into C and error (rows from the group's smallest dimension on, modified).
+    """Enter a group, from `_link`, into C and error (rows from the group's smallest dimension on, modified).
 
-    The last row of `total` is the dimension s that the group shares with the one of larger dimensions entered
-    before. The surer of the two values of C_s is kept, and the other group follows it by regression: pairs
-    are nested, so that counts of one sample have the coefficient p = N_s / N_m for m < s and 1 for m > s.
+    The group's last row is the dimension s that it shares with the one of larger dimensions entered before.
+    The surer of the two values of C_s is kept, and the other group follows it by regression:
 
-        ln C_m = ln own_m + p (ln C_s - ln own_s),   variance (1 - p) v_m + p^2 error_s^2,         m < s
+        ln C_m = ln own_m + c (ln C_s - ln own_s),   variance v_m - c^2 (v_s - error_s^2),         m < s
         ln C_m = ln C_m + (ln own_s - ln C_s),       variance error_m^2 - error_s^2 + v_s,         m > s
 
-    which is never worse than the separate values and lets h_m pass smoothly from group to group.
+    Pairs are nested, so that errors of one sample have the coefficient c = q = v_m / v_s. Linking took away a
+    part of their common error, which leaves c = q (1 - f) / (1 - p), where f is the share of the pairs of s
+    that are within the linked scale in m dimensions: p if m = s, nearly 1 if m is much smaller; f = p^q has
+    both. This is never worse than the separate values and lets h_m pass smoothly from group to group.
     """
-    last = len(total) - 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        own = np.minimum(total / (share * all_pairs), 1.0)
-        variance = (1 - share) * np.maximum(1 - own, 1 / total) / total
-        # How many pairs a class loses to the Theiler window is known on average only.
-        variance += (1 - share) * excluded / (share * all_pairs**2)
-        if not first:
+    last = len(own) - 1
+    if not first:
+        with np.errstate(divide="ignore", invalid="ignore"):
             shared, before = C[last].copy(), error[last] ** 2
-            both = (total[last] > 0) & (shared > 0)
+            both = (own[last] > 0) & (shared > 0)
             gap = np.where(both, np.log(shared / own[last]), 0.0)
 
             follow = both & (before <= variance[last])
-            p = np.where(follow, total[last] / total, 0.0)
-            own *= np.exp(p * gap)
+            q = np.where(follow & (alone[last] > 0), alone / alone[last], 0.0)
+            c = np.where(p < 1, q * (1 - p**q) / (1 - p), q**2)
+            own = own * np.exp(c * gap)
             own[last] = np.where(follow, shared, own[last])
-            variance = (1 - p) * variance + np.where(follow, p**2 * before, 0.0)
+            gained = np.where(follow, variance[last] - before, 0.0)
+            variance = np.maximum(variance - c**2 * gained, 0.0)
 
             larger = error[last + 1 :] ** 2
             lead = both & ~follow & (larger >= before)
@@ -284,4 +355,4 @@ def _join(
             # Never quite 0: a ratio of 1 in the sample is not known to be 1 among all pairs.
             smaller = np.maximum(larger - before + variance[last], 0.01 * larger)
             error[last + 1 :] = np.sqrt(np.where(lead, smaller, larger))
-        C[: last + 1], error[: last + 1] = own, np.sqrt(variance)
+    C[: last + 1], error[: last + 1] = own, np.sqrt(variance)
