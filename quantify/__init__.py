@@ -4,7 +4,7 @@ In one call: `quantify(series)` -> `Quantification`, with uncertainties and cave
 
 - before: `choose_delay`, `theiler_window`, `stationarity`; `surrogates` and `systems` to compare with
 - `correlation_sums`, or `read_tisean` for files of TISEAN's d2 -> `CorrelationSums`
-- `entropies` -> H, h, delta_h, E, D, PI over the scale eps
+- `entropies` -> H, h, delta_h, E, D, PI over the scale eps; `small_scale_limit` -> E, PI of noise at eps = 0
 - `decompose` -> `Decomposition`: E_state, E_eps, E_mem, E_core at every scale, with quality
 - `fit_scaling` -> dimension and constant of the excess entropy
 - `predictive_information` -> the same question asked to nearest neighbours (KSG)
@@ -17,6 +17,7 @@ from quantify.correlation import correlation_sums
 from quantify.decomposition import Decomposition, decompose
 from quantify.delays import Delay, choose_delay, theiler_window
 from quantify.entropies import Entropies, entropies
+from quantify.limits import SmallScaleLimit, small_scale_limit
 from quantify.quantification import Estimate, Quantification, quantify, quantify_sums
 from quantify.ranges import ScalingRange
 from quantify.scaling import ScalingFit, default_eps_min, fit_scaling
@@ -42,6 +43,7 @@ __all__ = [
     "ScalingRange",
     "Segment",
     "SegmentRule",
+    "SmallScaleLimit",
     "Stationarity",
     "TiseanFormatError",
     "choose_delay",
@@ -55,6 +57,7 @@ __all__ = [
     "quantify",
     "quantify_sums",
     "read_tisean",
+    "small_scale_limit",
     "stationarity",
     "surrogates",
     "systems",

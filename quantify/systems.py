@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import toeplitz
 
 Floats = NDArray[np.float64]
@@ -231,6 +231,27 @@ class AutoRegressive:
         """Predictive information of m past about m future values, PI_m = 2 H_m - H_2m."""
         _check_order(m, 1, tau)
         return 2 * self.H(m, tau=tau) - self.H(2 * m, tau=tau)
+
+    def C(self, m: int, eps: ArrayLike, *, tau: int = 1) -> Floats:
+        """Correlation sums C_m(eps): the probability that two independent stretches are within eps.
+
+        Their difference is Gaussian with covariance 2 K, and the average runs over the box |u_i| <= 1:
+
+            C_m(eps) = (eps / sqrt(pi))^m |K|^(-1/2) < exp(-eps^2 u' K^-1 u / 4) >
+
+        It is taken over 2^15 quasi-random u, which is good to .1 % while eps is not much larger than the
+        smallest standard deviation of any combination of the m values; beyond, few u count. For
+        eps -> 0 entropies of C differ from those above by a constant per step, and E and PI do not differ.
+        """
+        from scipy.stats.qmc import Sobol  # slow to import
+
+        _check_order(m, 1, tau)
+        e = np.atleast_1d(np.asarray(eps, dtype=float))
+        K = toeplitz(self.autocovariance((m - 1) * tau)[::tau])
+        u = 2 * Sobol(m, scramble=False).random_base2(15) + 2.0**-15 - 1
+        q = np.einsum("ij,ij->i", u @ np.linalg.inv(K), u)
+        mean = np.array([np.exp(-(v**2) / 4 * q).mean() for v in e])
+        return np.asarray(mean * np.exp(m * np.log(e / np.sqrt(np.pi)) - 0.5 * np.linalg.slogdet(K)[1]))
 
 
 @njit(cache=True)
