@@ -59,13 +59,18 @@ def compare(n: int, m_max: int, with_exact: bool, with_d2: bool) -> dict[str, An
     arguments = {"tau": TAU, "m_max": m_max, "eps": eps, "theiler": THEILER}
     pairs = (n - (m_max - 1) * TAU - THEILER) ** 2 / 2
     row: dict[str, Any] = {"n": n, "m_max": m_max, "pairs": pairs}
-    row["default_s"], shares = cpu(correlation_sums, x, workers=1, repeat=3, **arguments)
+    row["default_s"], _ = cpu(correlation_sums, x, workers=1, repeat=3, **arguments)
     if with_exact:
         row["exact_s"], exact = cpu(correlation_sums, x, workers=1, exact=True, repeat=2, **arguments)
         row["exact_ns_per_pair"] = 1e9 * row["exact_s"] / pairs
         row["exact_over_default"] = row["exact_s"] / row["default_s"]
         many = exact.pairs >= 1e4
-        row["largest_error"] = float(np.abs(shares.C[many] / exact.C[many] - 1).max())
+        # One draw of the shares proves little: the largest error of each of six.
+        row["largest_errors"] = [
+            float(np.abs(correlation_sums(x, rng=seed, **arguments).C[many] / exact.C[many] - 1).max())
+            for seed in range(6)
+        ]
+        row["largest_error"] = row["largest_errors"][0]  # of the draw that was timed
         start = time.perf_counter()
         correlation_sums(x, workers=1, exact=True, **arguments)
         one = time.perf_counter() - start
