@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from experiments.quantify import Quantify, quantify, write_json
 from experiments.reference import Recipe, crossover, decomposition_settings, evaluate, recipe
 from experiments.sweep import Scale, sweep
 from quantify.ksg import predictive_information
-from quantify.scaling import all_pairs
 from quantify.systems import AutoRegressive, Lorenz
 
 Floats = NDArray[np.float64]
@@ -178,12 +177,9 @@ class AR2Task:
 def ar2_task(task: AR2Task) -> dict[str, Any]:
     """Simulate and estimate: E_m and PI_m from correlation sums as eps -> 0, PI_m from nearest neighbours."""
     x = AutoRegressive(task.a).sample(task.samples, task.seed)
-    sums = q.correlation_sums(
-        x, tau=task.tau, m_max=task.m_max, theiler=task.theiler, blocks=0, rng=task.seed
-    )
-    e = q.entropies(sums)
-    values = {f"E_{m}": at_zero(e.E[m - 1], sums, m) for m in task.E}
-    values |= {f"PI_{m}": at_zero(e.PI[m - 1], sums, 2 * m) for m in task.PI}
+    sums = q.correlation_sums(x, tau=task.tau, m_max=task.m_max, theiler=task.theiler, rng=task.seed)
+    values = {f"E_{m}": _at_zero(sums, "E", m) for m in task.E}
+    values |= {f"PI_{m}": _at_zero(sums, "PI", m) for m in task.PI}
     if task.predictive:
         found = predictive_information(
             x, tau=task.tau, coordinates="canonical", half=False, rng=task.seed, **task.predictive
@@ -192,18 +188,12 @@ def ar2_task(task: AR2Task) -> dict[str, Any]:
     return {"column": f"delay {task.tau}", "seed": task.seed, "values": values}
 
 
-def at_zero(y: Floats, sums: q.CorrelationSums, m: int) -> float:
-    """Limit eps -> 0 of a quantity made of H_1..H_m, on the smallest scales with enough pairs.
-
-    The density is smooth, so that H_m(eps) + m ln(2 eps) departs from its limit by terms of eps^2, eps^4, ...
-    A line in eps^2 through two octaves will do; six coordinates leave few pairs at small eps, so that the
-    next order is needed, and fewer pairs must do.
-    """
-    degree, min_pairs = (1, 1e4) if m < 6 else (2, 3e3)
-    enough = sums.C[m - 1] * all_pairs(sums) >= min_pairs
-    eps, y = sums.eps[enough], y[enough]
-    near = eps <= 4 * eps[-1]
-    return float(np.polynomial.Polynomial.fit(eps[near] ** 2, y[near], degree).convert().coef[0])
+def _at_zero(sums: q.CorrelationSums, curve: Literal["E", "PI"], m: int) -> float | None:
+    """Limit eps -> 0, or None where so few samples do not reach it."""
+    try:
+        return q.small_scale_limit(sums, curve, m).value
+    except ValueError:
+        return None
 
 
 def ar2(part: dict[str, Any], folder: Path, scale: Scale, quiet: bool) -> dict[str, Any]:
