@@ -49,6 +49,9 @@ def _fill_rows(x, cells, bins, start, lag, scratch, rows):  # type: ignore[no-un
         while unsettled:
             lane = np.int64(lowest_bit(unsettled))
             unsettled &= unsettled - np.uint64(1)
+            if start + o + lag + lane >= x.shape[1]:  # padding, which belongs to no pair
+                rows[o, lane] = LEAST
+                continue
             farthest = low
             for c in range(len(x)):
                 farthest = max(farthest, abs(x[c, start + o + lag + lane] - x[c, start + o]))
