@@ -24,6 +24,8 @@ from quantify.ksg import predictive_information
 
 Floats = NDArray[np.float64]
 QUANTITIES = ("D", "const", "E_state", "E_mem", "E_core", "PI")
+# Measured on other scales than those of the table, too.
+VIEWED = ("D", "E_core")
 PAPER, AUTOMATIC = "the paper's scales", "automatic scales"
 
 
@@ -192,7 +194,7 @@ def _numbers(task: RunTask, wanted: Wanted, x: Floats, result: q.Quantification)
     PI = _predictive(task, wanted, x)
     std = float(x.std())
     columns = {c.name: _try(evaluate, result.sums, c.recipe) | {"PI": PI} for c in wanted.columns}
-    views = {AUTOMATIC: {name: getattr(result, name).value for name in ("D", "E_core")}}
+    views = {AUTOMATIC: {name: getattr(result, name).value for name in VIEWED}}
     for lo, hi in task.common:
         views[f"scales {lo:g} to {hi:g}"] = _try(_over, result, lo, hi)
     lo, hi = task.relative
@@ -245,9 +247,9 @@ def _views(
         next((one["columns"][name] for name in one.get("main", [])), {}) for one in measured
     ]
     views = {PAPER: _by_seed(measured, [values.get(quantity) for values in main])}
-    for name in dict.fromkeys(name for one in measured for name in one.get("views", {})):
-        found = [one.get("views", {}).get(name, {}).get(quantity) for one in measured]
-        if any(value is not None for value in found):
+    if quantity in VIEWED:
+        for name in dict.fromkeys(name for one in measured for name in one.get("views", {})):
+            found = [one.get("views", {}).get(name, {}).get(quantity) for one in measured]
             views[name] = _by_seed(measured, found)
     return views
 
