@@ -117,7 +117,7 @@ def test_a_million_samples(tau) -> None:
 
     The process remembers some 400 samples, so that a million are few: at finite eps realisations scatter by
     .02 about the exact curve, in the limit by up to .035, and PI_4 at delay 10, where eight dimensions leave
-    few pairs, by .06. The mean of five of it is known to .025 only: measured .0305, two standard errors allowed.
+    few pairs, by .06. Its mean of five is known to .025 only: measured .0305, two standard errors allowed.
     """
     runs = [deviations(tau, 1_000_000, seed, 8) for seed in range(1, 6)]
     for kind in (0, 1):
