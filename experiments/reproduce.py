@@ -105,7 +105,10 @@ def settings_of(config: Reproduce, name: str) -> dict[str, Any]:
 
 def _reproduce(config: Reproduce, name: str) -> dict[str, Any]:
     part = settings_of(config, name)
-    folder = config.out / (f"{name}-quick" if config.quick else name)
+    stem = config.out / f"reproduce-{name}{'-quick' if config.quick else ''}"
+    # Recordings of different lengths do not share a run file.
+    length = f"-{config.samples}" if config.samples is not None else ""
+    folder = config.out / (stem.name.removeprefix("reproduce-") + length)
     folder.mkdir(parents=True, exist_ok=True)
     done = RUN[name](part, folder, Scale(config.jobs, config.backend, config.scheduler), config.quiet)
     document: dict[str, Any] = to_plain(
@@ -120,14 +123,19 @@ def _reproduce(config: Reproduce, name: str) -> dict[str, Any]:
             "measurements": done["measurements"],
         }
     )
-    stem = config.out / f"reproduce-{folder.name}"
     _write(stem.with_suffix(".json"), json.dumps(document, indent=1) + "\n")
     _write(stem.with_suffix(".md"), as_markdown(document))
     _print(document)
     written = [stem.with_suffix(".json"), stem.with_suffix(".md")]
     if done["files"]:
         rows = to_rows(document["rows"])
-        before = as_html(rows, "The paper beside ours", "paper", CAPTION, words(document))
+        before = as_html(
+            rows,
+            f"{document['reference'].capitalize()} beside ours",
+            document["reference"],
+            CAPTION,
+            words(document),
+        )
         films = config.seconds if name in ("snake", "hexapod") else 0
         files = tuple(done["files"])
         page = Report(files, stem.with_suffix(".html"), films, part["title"], config.jobs, quiet=True)

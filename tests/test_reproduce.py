@@ -217,11 +217,11 @@ def test_lorenz_and_ar2_from_nothing(tmp_path, capsys):
     page = (tmp_path / "reproduce-lorenz.html").read_text()
     assert "same ordering" in page and "2.54" in page
     assert (tmp_path / "reproduce-lorenz.pdf").stat().st_size > 10_000
-    stored = {p: p.stat().st_mtime_ns for p in (tmp_path / "lorenz" / "store").glob("*.json")}
+    stored = {p: p.stat().st_mtime_ns for p in (tmp_path / "lorenz-6000" / "store").glob("*.json")}
     part = settings_of(Reproduce("lorenz", samples=6000, seeds=(1,)), "lorenz")
-    again = lorenz(part, tmp_path / "lorenz", Scale(jobs=1), quiet=True)
+    again = lorenz(part, tmp_path / "lorenz-6000", Scale(jobs=1), quiet=True)
     assert again["rows"] == to_rows(document["rows"])
-    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "lorenz" / "store").glob("*.json")} == stored
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "lorenz-6000" / "store").glob("*.json")} == stored
 
     assert main(["reproduce", "ar2", *out]) == 0
     exact = {
