@@ -134,11 +134,12 @@ def phase(series: ArrayLike, *, tau: int, length: int = 20_000, ax: Axes | None 
         label = f"extrema of {name}"
         ax.plot(now[at], before[at], ".", ms=2.2, mew=0, color=shade, label=label, rasterized=True)
     ax.autoscale_view()
-    ax.set(xlabel="$x(t)$", ylabel=rf"$x(t-\tau)$,  $\tau={tau}$", title="Phase plot")
+    ax.set(xlabel="$x(t)$", ylabel=rf"$x(t-\tau)$,  $\tau={tau}$")
+    ax.set_title("Phase plot", pad=14)
     ax.set_aspect("equal")
     bar = ax.figure.colorbar(path, ax=ax, aspect=30, pad=0.02)
     bar.set_label(r"$x(t-2\tau)$")
-    ax.legend(loc="upper left", markerscale=3, handletextpad=0.2, borderaxespad=0.1)
+    _legend_above(ax, ax.get_legend_handles_labels()[0], markerscale=3)
     return ax
 
 
@@ -429,7 +430,7 @@ def decomposition(
     return quality, stack
 
 
-def _legend_above(ax: Axes, handles: list[Any]) -> None:
+def _legend_above(ax: Axes, handles: list[Any], **look: Any) -> None:
     """One line of keys on top of the axes, where it hides nothing."""
     ax.legend(
         handles=handles,
@@ -441,6 +442,7 @@ def _legend_above(ax: Axes, handles: list[Any]) -> None:
         handlelength=1.5,
         handletextpad=0.4,
         fontsize=6,
+        **look,
     )
 
 
