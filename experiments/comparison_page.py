@@ -17,8 +17,8 @@ from quantify import plots
 
 SIDE = {
     "D": "dimension $D$",
-    "std": "amplitude (std of the sensor)",
-    "PI": "predictive information [nats]",
+    "std": "amplitude (std)",
+    "PI": "predictive inf. [nats]",
 }
 
 
