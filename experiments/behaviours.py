@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from experiments import log
@@ -182,7 +183,8 @@ def _print_list(found: dict[str, Shipped]) -> None:
     out = console()
     for robot in dict.fromkeys(item.robot for item in found.values()):
         columns = COLUMNS[robot]
-        table = Table("behaviour", "mode", *(heading for heading, _ in columns.values()), box=None)
+        headings = [escape(heading) for heading, _ in columns.values()]
+        table = Table("behaviour", "mode", *headings, box=None, padding=(0, 1, 0, 0))
         for column in table.columns[:2]:
             column.no_wrap = True
         for item in found.values():

@@ -22,8 +22,10 @@ Report = Callable[[float, float], None]
 
 
 def console() -> Console:
-    """Standard output, for results."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    """Standard output, for results; a file or a pipe has room for wide tables."""
+    screen = sys.stdout.isatty()
+    width = None if screen or "COLUMNS" in os.environ else 160
+    return Console(highlight=False, soft_wrap=not screen, width=width)
 
 
 def say(message: str, quiet: bool = False) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import tyro
+from rich.markup import escape
 from rich.table import Table
 
 from experiments import log
@@ -40,10 +41,10 @@ COLUMNS: dict[str, Columns] = {
         "support": ("support", ".3f"),
     },
     "snake": {
-        "roll": ("roll [rad/s]", "+.2f"),
+        "roll": ("roll [1/s]", "+.2f"),
         "speed": ("speed [m/s]", ".3f"),
-        "along": ("along [m/s]", "+.3f"),
-        "across": ("across [m/s]", "+.3f"),
+        "along": ("along [m/s]", "+.2f"),
+        "across": ("side [m/s]", "+.2f"),
         "frequency": ("peak [Hz]", ".2f"),
         "peak_share": ("share", ".2f"),
         "joint_std": ("joint std", ".2f"),
@@ -297,7 +298,8 @@ def verdict(robot: str, rows: list[dict[str, Any]]) -> list[str]:
 def table(robot: str, rows: list[dict[str, Any]]) -> Table:
     """One row per seed and freeze time."""
     columns = COLUMNS[robot]
-    found = Table("seed", "frozen", "mode", *(heading for heading, _ in columns.values()), box=None)
+    headings = ("seed", "frozen", "mode", *(escape(heading) for heading, _ in columns.values()))
+    found = Table(*headings, box=None, padding=(0, 1, 0, 0))
     for column in found.columns[:3]:
         column.no_wrap = True
     for row in rows:

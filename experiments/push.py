@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from rich.markup import escape
 from rich.table import Table
 
 import controllers
@@ -93,6 +94,7 @@ def _push_one(trial: Trial, state: log.FrozenState, impulse: float) -> dict[str,
 def _table(robot: str, rows: list[dict[str, Any]]) -> Table:
     key = next(iter(COLUMNS[robot]))
     heading, form = COLUMNS[robot][key]
+    heading = escape(heading)
     table = Table("seed", "frozen", "push", "before", heading, "after", heading, box=None)
     for row in rows:
         words = [str(row.get(name, "")) for name in ("seed", "frozen", "push")]
