@@ -57,7 +57,7 @@ COLUMNS: dict[str, Columns] = {
 class Emergence:
     """Let a robot learn with many seeds and measure what it does when frozen."""
 
-    robot: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ROBOT")]
+    robot: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ROBOT")] = "hexapod"
     """hexapod or snake."""
     controller: str = "ulr"
     """Learning rule by name, or your own as my_module:MyRule."""
