@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import resource
+import sys
 import tempfile
 import threading
 import time
@@ -142,7 +143,7 @@ def watched_memory(interval: float = 0.01) -> Iterator[list[float]]:
 def main(config: Bench) -> None:
     """Run and write the figures."""
     result: dict[str, Any] = {
-        "command": "python benchmarks/pipeline.py",
+        "command": " ".join(["python benchmarks/pipeline.py", *sys.argv[1:]]),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "versions": log.versions(),
         "steps": config.steps,
