@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-from rich.table import Table
-
 from experiments import log
-from experiments.console import console, say
+from experiments.console import console, plain_table, say
 from experiments.emergence import COLUMNS
 from experiments.errors import ExperimentError, FileError, nearest
 from experiments.hdf5 import attributes, put_attributes, reading, writable
@@ -183,8 +180,8 @@ def _print_list(found: dict[str, Shipped]) -> None:
     out = console()
     for robot in dict.fromkeys(item.robot for item in found.values()):
         columns = COLUMNS[robot]
-        headings = [escape(heading) for heading, _ in columns.values()]
-        table = Table("behaviour", "mode", *headings, box=None, padding=(0, 1, 0, 0))
+        headings = [heading for heading, _ in columns.values()]
+        table = plain_table("behaviour", "mode", *headings)
         for column in table.columns[:2]:
             column.no_wrap = True
         for item in found.values():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from experiments.console import plain_table
 from experiments.findings import CONFIDENCE
 from experiments.statistics import Median, median
 
@@ -161,16 +162,7 @@ def number(value: float) -> str:
 def terminal(table: Sequence[Row], title: str, reference: str, caption: str) -> Table:
     """The rows for the terminal."""
     head = [name.format(reference) for name in HEAD]
-    result = Table(
-        *head,
-        title=title,
-        caption=caption,
-        header_style="bold",
-        box=None,
-        padding=(0, 1, 0, 0),
-        title_justify="left",
-        caption_justify="left",
-    )
+    result = plain_table(*head, title=title, caption=caption)
     colour = {AGREES: "green", DIFFERS: "yellow"}
     for quantity, row in _grouped(table):
         result.add_row(quantity, *cells(row), style=colour.get(row.verdict))

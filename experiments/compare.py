@@ -21,7 +21,7 @@ from experiments.errors import ExperimentError
 from experiments.learn import Learn, resolve
 from experiments.loop import find_robot
 from experiments.store import write_text
-from experiments.sweep import Backend, cost, sweep
+from experiments.sweep import Backend, cost, places, sweep
 from experiments.tuning import FACTOR, best, candidates
 
 # Where the settings of each rule come from: part of every comparison's result.
@@ -140,11 +140,8 @@ def _sweep(config: Compare, tasks: list[Behaviour], title: str) -> list[dict[str
         tasks,
         store=config.out / "store",
         title=title,
-        jobs=config.jobs,
-        backend=config.backend,
-        scheduler=config.scheduler,
         keep=config.keep,
-        quiet=config.quiet,
+        **places(config),
     )
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
-from rich.markup import escape
 from rich.table import Table
 
+from experiments.console import plain_table
 from experiments.statistics import holm, median, paired, smallest_p
 from quantify.plain import to_plain
 
@@ -91,15 +91,15 @@ def _entry(name: str, rows: list[Row], scores: list[float], scales: str) -> dict
 def ranking_table(robot: str, summary: dict[str, Any]) -> Table:
     """The ranking of one robot's controllers."""
     surrogate = any(entry["surrogate"] for entry in summary["ranking"])
-    table = _table(
-        f"{robot}: controllers by core complexity on {SCALE_WORDS[summary['scales']]}",
+    table = plain_table(
         *("controller", "E_core", "κ", "state", "mem.", "D", "std", "PI"),
         *("auto", *(["surr."] if surrogate else []), "broke", "range"),
+        title=f"{robot}: controllers by core complexity on {SCALE_WORDS[summary['scales']]}",
     )
     for entry in summary["ranking"]:
         table.add_row(
             f"{entry['rank']} {entry['controller']}",
-            escape(interval(entry["E_core"]).replace(" ", "\n", 1)),
+            interval(entry["E_core"]).replace(" ", "\n", 1),
             *(number(entry[q]) for q in ("kappa", "E_state", "E_mem", "D", "std", "PI")),
             number(entry["E_core_by_scales"]["auto"]),
             *([number(entry["surrogate"])] if surrogate else []),
@@ -118,11 +118,12 @@ def ranking_table(robot: str, summary: dict[str, Any]) -> Table:
 
 def pairs_table(robot: str, summary: dict[str, Any]) -> Table:
     """The differences between controllers, paired by seed."""
-    table = _table(f"{robot}: differences paired by seed", "pair", "E_core [interval]", "p", "p (Holm)", "")
+    title = f"{robot}: differences paired by seed"
+    table = plain_table("pair", "E_core [interval]", "p", "p (Holm)", "", title=title)
     for pair in summary["pairs"]:
         table.add_row(
             f"{pair['a']} - {pair['b']}",
-            escape(interval(pair["difference"], "+.2f")),
+            interval(pair["difference"], "+.2f"),
             f"{pair['p']:.2g}",
             f"{pair['p_holm']:.2g}",
             "shown" if pair["p_holm"] < LEVEL else "",
@@ -154,15 +155,3 @@ def interval(found: dict[str, Any], style: str = ".2f") -> str:
         "failed" if found[key] is None else format(found[key], style) for key in ("value", "lo", "hi")
     )
     return f"{value} [{lo}, {hi}]"
-
-
-def _table(title: str, *columns: str) -> Table:
-    return Table(
-        *columns,
-        title=title,
-        header_style="bold",
-        box=None,
-        padding=(0, 1, 0, 0),
-        title_justify="left",
-        caption_justify="left",
-    )

@@ -16,16 +16,31 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 from rich.text import Text
 
 Report = Callable[[float, float], None]
 
 
 def console() -> Console:
-    """Standard output, for results; a file or a pipe has room for wide tables."""
+    """Standard output, for results as they are ([m/s] is no markup); a file has room for wide tables."""
     screen = sys.stdout.isatty()
     width = None if screen or "COLUMNS" in os.environ else 160
-    return Console(highlight=False, soft_wrap=not screen, width=width)
+    return Console(highlight=False, markup=False, soft_wrap=not screen, width=width)
+
+
+def plain_table(*headings: str, title: str | None = None, caption: str | None = None) -> Table:
+    """Table without lines, so that eleven columns fit a narrow screen."""
+    return Table(
+        *headings,
+        title=title,
+        caption=caption,
+        header_style="bold",
+        box=None,
+        padding=(0, 1, 0, 0),
+        title_justify="left",
+        caption_justify="left",
+    )
 
 
 def say(message: str, quiet: bool = False) -> None:

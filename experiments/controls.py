@@ -11,7 +11,7 @@ from rich.table import Table
 
 import controllers
 from experiments import log
-from experiments.console import console
+from experiments.console import console, plain_table
 from experiments.emergence import Emergence, Trial, learn_trial, make_trial, run, save, seeds, spread, trial
 from experiments.errors import ExperimentError
 from experiments.loop import make_body
@@ -133,7 +133,7 @@ def _drop(config: Trial) -> float:
 
 def _table(robot: str, found: dict[str, list[dict[str, Any]]]) -> Table:
     key, heading = ("airtime", "airtime") if robot == "hexapod" else ("joint_std", "joint std")
-    table = Table("control", "frozen: modes", f"{heading}: least, median, most", "while learning", box=None)
+    table = plain_table("control", "frozen: modes", f"{heading}: least, median, most", "while learning")
     for name, rows in found.items():
         last = [list(row["frozen"].values())[-1] for row in rows if "frozen" in row]
         numbers = [x for x in last if "reason" not in x]

@@ -11,17 +11,16 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import tyro
-from rich.markup import escape
 from rich.table import Table
 
 from experiments import log
 from experiments.config import Settings, outcome
-from experiments.console import console, say
+from experiments.console import console, plain_table, say
 from experiments.errors import ExperimentError, nearest
 from experiments.learn import Learn, learn, resolve
 from experiments.onlooker import DESCRIPTIONS, describe, name_mode, see, spells
 from experiments.record import Record, record
-from experiments.sweep import sweep, workspace
+from experiments.sweep import places, sweep, workspace
 
 FREEZE = (2.0, 4.0, 8.0)
 """Minutes at which controllers are frozen if nobody says otherwise."""
@@ -187,16 +186,7 @@ def make_trial(
 
 def run(function: Any, tasks: list[Any], config: Emergence, title: str) -> list[dict[str, Any]]:
     """Run tasks where the command's options say, and keep what they return."""
-    return sweep(
-        function,
-        tasks,
-        store=config.out / "store",
-        title=title,
-        jobs=config.jobs,
-        backend=config.backend,
-        scheduler=config.scheduler,
-        quiet=config.quiet,
-    )
+    return sweep(function, tasks, store=config.out / "store", title=title, **places(config))
 
 
 def trial(config: Trial) -> dict[str, Any]:
@@ -298,8 +288,8 @@ def verdict(robot: str, rows: list[dict[str, Any]]) -> list[str]:
 def table(robot: str, rows: list[dict[str, Any]]) -> Table:
     """One row per seed and freeze time."""
     columns = COLUMNS[robot]
-    headings = ("seed", "frozen", "mode", *(escape(heading) for heading, _ in columns.values()))
-    found = Table(*headings, box=None, padding=(0, 1, 0, 0))
+    headings = ("seed", "frozen", "mode", *(heading for heading, _ in columns.values()))
+    found = plain_table(*headings)
     for column in found.columns[:3]:
         column.no_wrap = True
     for row in rows:

@@ -16,12 +16,12 @@ from experiments.behaviour import Behaviour, behaviour
 from experiments.compare import measure_of
 from experiments.comparison import number, value
 from experiments.config import Settings, outcome
-from experiments.console import console, say
+from experiments.console import console, plain_table, say
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, resolve
 from experiments.statistics import median
 from experiments.store import write_text
-from experiments.sweep import Backend, sweep
+from experiments.sweep import Backend, places, sweep
 from quantify import plots
 from quantify.plain import to_plain
 
@@ -99,11 +99,8 @@ def learning_curve(config: LearningCurve) -> dict[str, Any]:
         tasks,
         store=config.out / "store",
         title="learning curve",
-        jobs=config.jobs,
-        backend=config.backend,
-        scheduler=config.scheduler,
         keep=config.keep,
-        quiet=config.quiet,
+        **places(config),
     )
     rows = [
         {"seed": task.seed, "minutes": task.freezes[-1]} | result
@@ -163,17 +160,12 @@ def _point(minutes: float, rows: list[dict[str, Any]]) -> dict[str, Any]:
 def table(document: dict[str, Any]) -> Table:
     """The curve as numbers."""
     settings = document["settings"]
-    result = Table(
+    result = plain_table(
         *("min", "common", "rel.", "auto", "state", "mem.", "D", "std", "PI", "broke", "range"),
         title=f"Core complexity of the {settings['robot']} under {settings['controller']} over learning time",
         caption="Medians over seeds in nats; common, rel., auto: E_core on scales common to all,\n"
         "relative to std, and chosen for each behaviour; state, mem., D on common scales.\n"
         "broke: runs that broke down; range: runs with a deterministic range of scales.",
-        header_style="bold",
-        box=None,
-        padding=(0, 1, 0, 0),
-        title_justify="left",
-        caption_justify="left",
     )
     for point in document["curve"]:
         names = (*CURVES, "E_state", "E_mem", "D", "std", "PI")

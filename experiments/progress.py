@@ -15,7 +15,7 @@ from rich.table import Table
 import quantify as q
 from experiments import log
 from experiments.config import Settings, outcome
-from experiments.console import console, say
+from experiments.console import console, plain_table, say
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, learn_all
 from experiments.loop import find_robot
@@ -155,17 +155,12 @@ def table(document: dict[str, Any]) -> Table:
     """Learning progress as a table; ± is the sampling error (last column: the spread over scales)."""
     settings = document["settings"]
     (low, high), robot, rule = settings["common"], settings["robot"], settings["controller"]
-    result = Table(
+    result = plain_table(
         *("seed", "min", "std", "D", "E_state", "E_mem", "E_core", "s_min", "scales", f"on {low:g}-{high:g}"),
         title=f"Learning progress of the {robot} under {rule}",
         caption="min: learning time. std: of the sensor. E in nats ± sampling error.\n"
         "s_min: E_core for s_min from .05 to .1. scales: eps averaged over.\n"
         "Last column: E_core ± spread on scales that are the same for all.",
-        header_style="bold",
-        box=None,
-        padding=(0, 1, 0, 0),
-        title_justify="left",
-        caption_justify="left",
     )
     for row in document["rows"]:
         cells = [str(row["seed"]), f"{row['minutes']:g}", f"{row['std']:.3f}" if "std" in row else ""]

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 from rich.table import Table
 
 import controllers
 from experiments import log
-from experiments.console import console
+from experiments.console import console, plain_table
 from experiments.emergence import COLUMNS, Emergence, Trial, learn_trial, make_trial, run, save, seeds
 from experiments.errors import ExperimentError
 from experiments.loop import make_body
@@ -94,8 +93,7 @@ def _push_one(trial: Trial, state: log.FrozenState, impulse: float) -> dict[str,
 def _table(robot: str, rows: list[dict[str, Any]]) -> Table:
     key = next(iter(COLUMNS[robot]))
     heading, form = COLUMNS[robot][key]
-    heading = escape(heading)
-    table = Table("seed", "frozen", "push", "before", heading, "after", heading, box=None)
+    table = plain_table("seed", "frozen", "push", "before", heading, "after", heading)
     for row in rows:
         words = [str(row.get(name, "")) for name in ("seed", "frozen", "push")]
         if "before" in row:

@@ -193,7 +193,7 @@ def _print(document: dict[str, Any]) -> None:
     title, reference = document["settings"]["title"], document["reference"]
     out.print(terminal(to_rows(document["rows"]), title, reference, CAPTION))
     for text in words(document):
-        out.print(text, markup=False)
+        out.print(text)
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -101,16 +101,7 @@ def lorenz(part: dict[str, Any], folder: Path, scale: Scale, quiet: bool) -> dic
         for name, column in columns.items()
         for seed in part["seeds"]
     ]
-    found = sweep(
-        lorenz_task,
-        tasks,
-        store=folder / "store",
-        title="lorenz",
-        jobs=scale.jobs,
-        backend=scale.backend,
-        scheduler=scale.scheduler,
-        quiet=quiet,
-    )
+    found = sweep(lorenz_task, tasks, store=folder / "store", title="lorenz", quiet=quiet, **asdict(scale))
     files = [_save(folder, t, done) for t, done in zip(tasks, found, strict=True) if "result" in done]
     return {
         "rows": _table(columns, found, LORENZ),
@@ -214,16 +205,7 @@ def ar2(part: dict[str, Any], folder: Path, scale: Scale, quiet: bool) -> dict[s
         for tau in part["delays"]
         for seed in part["seeds"]
     ]
-    found = sweep(
-        ar2_task,
-        tasks,
-        store=folder / "store",
-        title="ar2",
-        jobs=scale.jobs,
-        backend=scale.backend,
-        scheduler=scale.scheduler,
-        quiet=quiet,
-    )
+    found = sweep(ar2_task, tasks, store=folder / "store", title="ar2", quiet=quiet, **asdict(scale))
     columns: dict[str, dict[str, Any]] = {}
     for tau in part["delays"]:
         exact = {f"E_{m}": process.E(m, tau=tau) for m in part["E"]}

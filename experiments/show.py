@@ -9,9 +9,8 @@ from typing import Annotated
 
 import h5py
 import tyro
-from rich.table import Table
 
-from experiments.console import console
+from experiments.console import console, plain_table
 from experiments.hdf5 import attributes, reading
 from experiments.log import FORMAT, Recording, Run, open_run
 from quantify.ksg import PredictiveInformation
@@ -49,7 +48,7 @@ def _print_run(run: Run) -> None:
     sensors = run.learning.sensors
     motors, rate = run.learning.actions, run.learning.attrs["rate_hz"]
     out.print(f"{len(sensors.names)} sensors, {len(motors.names)} motors at {rate:g} Hz")
-    table = Table("phase", "samples", "wanted", "transient", "state", box=None, header_style="bold")
+    table = plain_table("phase", "samples", "wanted", "transient", "state")
     table.add_row(*_row("learning", run.learning))
     for name in run.frozen:
         if name in run.behaviours:

@@ -62,6 +62,11 @@ class Scale:
     """Address of the Dask scheduler, such as tcp://10.0.0.1:8786."""
 
 
+def places(config: Any) -> dict[str, Any]:
+    """The options of `sweep` that a command's settings hold: where to run, and whether to speak."""
+    return {name: getattr(config, name) for name in ("jobs", "backend", "scheduler", "quiet")}
+
+
 @dataclass(frozen=True)
 class _Job:
     """All that a worker needs to know about one task."""
