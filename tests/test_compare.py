@@ -23,6 +23,7 @@ from experiments.cli import parse
 from experiments.compare import Compare, _command, _task, as_csv, compare, measure_of
 from experiments.comparison import pairs_table, ranking_table, summarise
 from experiments.comparison_words import findings
+from experiments.console import console
 from experiments.errors import ExperimentError
 from experiments.hdf5 import put_attributes
 from experiments.learn import Learn, learn, resolve
@@ -167,7 +168,9 @@ def test_controllers_are_ranked_and_every_pair_is_tested() -> None:
     assert found["smallest_p_holm"] == pytest.approx(6 / 1024)
 
 
-def test_runs_that_failed_count_against_their_controller_and_are_shown() -> None:
+def test_runs_that_failed_count_against_their_controller_and_are_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     rows = [row("good", seed, 1.0 + seed) for seed in range(7)]
     rows += [row("wild", seed, 9.0, "the simulation broke down" if seed < 4 else "") for seed in range(7)]
     rows += [row("blurred", seed, None if seed == 0 else 0.5) for seed in range(7)]
@@ -179,11 +182,8 @@ def test_runs_that_failed_count_against_their_controller_and_are_shown() -> None
     assert (blurred["broke_down"], blurred["without_value"]) == (0, 1)
     assert good["E_core"]["value"] == 4.0
     assert json.dumps(found, allow_nan=False)
-    from rich.console import Console
-
-    text = io.StringIO()
-    Console(file=text, width=100).print(ranking_table("r", found), pairs_table("r", found))
-    last = text.getvalue().split("3 wild")[1].split()
+    console().print(ranking_table("r", found), pairs_table("r", found))
+    last = capsys.readouterr().out.split("3 wild")[1].split()
     assert last[0] == "failed" and "4/7" in last and " ".join(last).count("[failed, 9.00]") == 1
 
 

@@ -255,6 +255,7 @@ def test_listing_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["behaviours"]) == 0
     text = capsys.readouterr().out
     assert all(name in text for name in SHIPPED) and "selforg video --behaviour" in text
+    assert "speed [m/s]" in text  # brackets are no markup
     assert main(["behaviours", "--name", "hexapod-jump", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found) == ["hexapod-jump"] and found["hexapod-jump"]["numbers"]["mode"] == "jumping"
