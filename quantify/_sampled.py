@@ -24,13 +24,18 @@ BUFFER = 2048  # candidate pairs collected before they are counted
 
 
 @njit(cache=True, nogil=True)
-def _class_of(i, salt, n_classes):  # type: ignore[no-untyped-def]
-    """Random class of point i, by the mixing hash splitmix64, so that classes need no memory."""
+def _mixed(i, salt):  # type: ignore[no-untyped-def]
+    """64 random bits for number i, by the mixing hash splitmix64, so that chance needs no memory."""
     z = np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) + salt
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return np.int64(((z >> np.uint64(32)) * np.uint64(n_classes)) >> np.uint64(32))
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def _class_of(i, salt, n_classes):  # type: ignore[no-untyped-def]
+    """Random class of point i."""
+    return np.int64(((_mixed(i, salt) >> np.uint64(32)) * np.uint64(n_classes)) >> np.uint64(32))
 
 
 def by_phase(x: Floats, tau: int) -> tuple[Floats, NDArray[np.int32]]:
@@ -201,19 +206,41 @@ def count_strips(  # type: ignore[no-untyped-def]
     _count_pairs(z, m_lo, m_hi, one[:n], two[:n], bins, blocks, distance, cells, n_r)
 
 
-def random_pairs(
-    x: Floats, tau: int, m_max: int, theiler: int, eps: Floats, n_pairs: int, rng: np.random.Generator
-) -> Floats:
-    """Rough C_m(eps), shape (m_max, n_eps), from pairs drawn at random: to plan the work by."""
-    n = x.shape[1] - (m_max - 1) * tau
-    i = rng.integers(n, size=n_pairs)
-    j = rng.integers(n, size=n_pairs)
-    apart = np.abs(i - j) > theiler
-    i, j = i[apart], j[apart]
-    C = np.empty((m_max, len(eps)))
-    distance = np.zeros(len(i))
-    for m in range(m_max):
-        gap = np.abs(x[:, i + m * tau] - x[:, j + m * tau]).max(axis=0)
-        distance = np.maximum(distance, gap)
-        C[m] = np.searchsorted(np.sort(distance), eps, side="right") / max(len(i), 1)
-    return C
+@njit(cache=True, nogil=True)
+def count_random(  # type: ignore[no-untyped-def]
+    z, tau, m_max, theiler, tiles, draws, salts, bins, block_length, histogram
+):
+    """Add to `histogram` pairs drawn at random, with replacement, whatever their distance.
+
+    A pair (a, b), a < b, stands for the samples a and b + theiler, which are more than `theiler` apart: all
+    admissible pairs are met in this way, each once.
+
+    Parameters
+    ----------
+    z : from `by_phase`
+    tiles : (n_tiles, 4), half-open range of a and half-open range of b, the same or behind the first
+    draws, salts : (n_tiles,), number of pairs to draw in each, and the seed of chance
+    bins, block_length, histogram : as for `count_strips`, with m_lo = 1 and m_hi = m_max
+    """
+    row, period = np.uint32(len(z) // tau), np.uint32(tau)
+    n_blocks, _, n_m, n_r = histogram.shape
+    blocks = (block_length, n_blocks)
+    cells = histogram.reshape(-1)
+    one = np.empty(BUFFER, np.int64)
+    two = np.empty(BUFFER, np.int64)
+    distance = np.empty(BUFFER * n_m)
+    for tile in range(len(tiles)):
+        a_lo, a_hi, b_lo, b_hi = tiles[tile]
+        same = a_lo == b_lo
+        n_a, n_b = np.uint64(a_hi - a_lo), np.uint64(b_hi - b_lo - same)
+        for begin in range(0, draws[tile], BUFFER):
+            n = min(BUFFER, draws[tile] - begin)
+            for q in range(n):
+                bits = _mixed(begin + q, salts[tile])
+                a = a_lo + np.int64(((bits >> np.uint64(32)) * n_a) >> np.uint64(32))
+                b = b_lo + np.int64(((bits & np.uint64(0xFFFFFFFF)) * n_b) >> np.uint64(32))
+                b += same and b >= a  # two different points of one tile
+                i, j = np.uint32(min(a, b)), np.uint32(max(a, b) + theiler)
+                one[q] = (np.int64(i) << 32) | np.int64(i % period * row + i // period)
+                two[q] = (np.int64(j) << 32) | np.int64(j % period * row + j // period)
+            _count_pairs(z, 1, m_max, one[:n], two[:n], bins, blocks, distance, cells, n_r)

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quantify._bins import MAX_BINS, make_bins
-from quantify._sampled import by_phase, count_strips, random_pairs, sort_into_strips
+from quantify._sampled import by_phase, count_random, count_strips, sort_into_strips
 from quantify.sums import Counts, Floats
 
-PILOT_PAIRS = 50_000
-TRUSTED = 30  # pilot counts below this say too little about C
+RANDOM_PAIRS = 4  # pairs drawn at random, per point
+TRUSTED = 30  # random pairs fewer than this say too little about C
 TASKS = 16
+TILES = 16  # per side of the plane of pairs: draws of one tile stay in a part of the memory
 # Ranges of scales are linked at their rarest cell (see `_link`), where the error then is that of the next
 # range. In between the variance p (1 - p) + p^2 / 5 (1/5: variance of the next range there) is at most a
 # third of what the rarest cell has alone. Half of the pairs, not a third, leaves a margin: as many cells are
 # now at the limit, the largest error of all of them is a larger multiple of the standard error.
 LINKED = 2.0
 OCTAVES = (1.0, 1.5, 2.0, 3.0, 4.0)  # ranges of scales that may share a search
-# Nanoseconds per point sorted, pair looked at and pair counted, to weigh one against the other.
-SORT_COST, LOOK_COST, PAIR_COST = 100.0, 5.0, 60.0
+# Nanoseconds per point sorted and searched, pair looked at, pair counted and dimension of it, to weigh one
+# against the other.
+SORT_COST, LOOK_COST, PAIR_COST, DIMENSION_COST = 100.0, 5.0, 40.0, 10.0
+GROUP_PAIRS = (
+    200_000  # pairs that a group counts per range of scales, if they are as many in all its dimensions
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,10 @@ class Demand:
         """
         needed = int(1 + (LINKED if linked else 1) * self.accuracy**2 * max(expected, self.min_pairs))
         return min(max(needed, self.affordable(crowd, n)), max(n // 4, 1))
+
+    def sure(self, total: Counts) -> int:
+        """Number of scales, from the largest one, at which so many random pairs are enough if linked."""
+        return min(int((LINKED * self.accuracy**2 * total >= 1).sum()), len(total) - 1)
 
     def affordable(self, crowd: float, n: int) -> int:
         """Smallest number of classes that keeps within the effort."""
@@ -81,17 +92,37 @@ class Layout:
         return self.n * (self.n - 1) / 2 - self.all_pairs
 
 
-def groups(m_max: int) -> list[tuple[int, int]]:
-    """Groups of dimensions that share a search: 1, 2-4, 4-8, 8-16, ... up to m_max.
+def groups(n: int, rough: Counts) -> list[tuple[int, int]]:
+    """Groups of dimensions that share a search: 1 alone, and from 2 on those that make the work least.
 
-    From 2 on neighbouring groups overlap in one dimension, by which they are joined.
+    Few groups save sorting; many save counting, because a group counts what is close in its first dimension
+    until it has enough in its last one. Neighbouring groups overlap in one dimension, by which they are
+    joined.
+
+    Parameters
+    ----------
+    n : number of points
+    rough : (m_max, n_eps) int64, close pairs among some drawn at random
+
+    Returns
+    -------
+    (first, last) dimension of each group; a flow has few, noise has many
     """
-    pairs = [(1, 1)]
-    low = 2
-    while low < m_max or low == m_max == 2:
-        pairs.append((low, min(2 * low, m_max)))
-        low *= 2
-    return pairs
+    m_max = len(rough)
+    if m_max <= 2:
+        return [(m, m) for m in range(1, m_max + 1)]
+    best: dict[int, tuple[float, list[tuple[int, int]]]] = {2: (0.0, [(1, 1)])}
+    for last in range(3, m_max + 1):
+        # The smallest scale where the last dimension has a number of pairs that says something.
+        k = max(int((rough[last - 1] >= 10 * TRUSTED).sum()) - 1, 0)
+        options = []
+        for first in range(2, last):
+            surplus = rough[first - 1, k] / max(rough[last - 1, k], 1)
+            cost = SORT_COST * n + GROUP_PAIRS * surplus * (PAIR_COST + DIMENSION_COST * (last - first))
+            before, parts = best[first]
+            options.append((before + cost, [*parts, (first, last)]))
+        best[last] = min(options)
+    return best[m_max][1]
 
 
 def count_shares(
@@ -108,9 +139,9 @@ def count_shares(
 ) -> tuple[Counts, Counts, Counts, Floats, Floats]:
     """Count close pairs in random shares that are just large enough.
 
-    For a group of dimensions and a range of scales, points are put into random classes, and pairs are counted
-    inside classes (see `_sampled`). Below the scale where all pairs are needed, the rest of the scales is
-    counted in one go.
+    Large scales, where many pairs are close, need only some pairs drawn at random. Below, for a group of
+    dimensions and a range of scales, points are put into random classes, and pairs are counted inside classes
+    (see `_sampled`). Below the scale where all pairs are needed, the rest of the scales is counted in one go.
 
     Returns
     -------
@@ -125,9 +156,9 @@ def count_shares(
     examined = np.zeros((m_max, len(eps)), np.int64)
     C = np.zeros((m_max, len(eps)))
     error = np.full((m_max, len(eps)), np.nan)
-    pilot = random_pairs(x, tau, m_max, theiler, eps, PILOT_PAIRS, rng)
-    todo = groups(m_max)[::-1]
     with ThreadPoolExecutor(workers) as pool:
+        rough = _count_random(layout, m_max, eps, rng, pool)
+        todo = groups(n, rough.total)[::-1]
         # From the largest dimensions down: the rarer the close pairs, the larger the share and the surer the
         # value, towards which the smaller dimensions are moved.
         for g, (m_lo, m_hi) in enumerate(todo):
@@ -138,23 +169,19 @@ def count_shares(
             known = np.zeros((2, len(eps)))  # C of m_lo and m_hi, as far as counted
             k_lo = 0
             while k_lo < len(eps):
-                k_hi, n_classes, crowd = _plan(layout, demand, (m_lo, m_hi), eps, k_lo, known, pilot)
-                # One scale more, in which neighbouring ranges are linked.
-                scales = eps[k_lo : k_hi + 1]
-                while True:
-                    found, share = _count_group(layout, (m_lo, m_hi), scales, n_classes, rng, pool)
-                    rarest = found[:, :, -1, k_hi - k_lo - 1].sum()
-                    fewer = demand.classes(rarest / share, crowd, n, k_hi < len(eps))
-                    if n_classes == 1 or fewer > 0.7 * n_classes:
-                        break
-                    n_classes = fewer
-                shares.append(Share(layout, found.sum(axis=(0, 1)), share))
-                inside = slice(k_lo, k_hi), slice(0, k_hi - k_lo)
-                size = own.stop - own.start
-                counts[:, :, own, inside[0]] = found[:, :, :size, inside[1]]
-                pairs[own, inside[0]] = shares[-1].total[:size, inside[1]]
-                examined[own, inside[0]] = round(share * layout.all_pairs)
-                known[:, inside[0]] = shares[-1].C[[0, -1], inside[1]]
+                k_hi = demand.sure(rough.total[m_hi - 1]) if k_lo == 0 else 0
+                if k_hi > 0:
+                    share = rough.part(slice(m_lo - 1, m_hi), slice(0, k_hi + 1))
+                else:
+                    k_hi, share = _count_range(
+                        layout, demand, (m_lo, m_hi), eps, k_lo, known, rough, rng, pool
+                    )
+                shares.append(share)
+                size, inside = own.stop - own.start, slice(0, k_hi - k_lo)
+                counts[:, :, own, k_lo:k_hi] = share.counts[:, :, :size, inside]
+                pairs[own, k_lo:k_hi] = share.total[:size, inside]
+                examined[own, k_lo:k_hi] = round(share.examined)
+                known[:, k_lo:k_hi] = share.C[[0, -1], inside]
                 k_lo = k_hi
                 if progress:
                     progress(g * len(eps) + k_lo, len(todo) * len(eps))
@@ -167,19 +194,32 @@ class Share:
 
     Attributes
     ----------
-    total : (group, n_eps) int64, pairs counted
+    counts : (B, B, group, n_eps) int64, pairs counted, by time block
+    total : (group, n_eps) int64, all of them
+    examined : float, pairs that the share holds, close or not
     C : (group, n_eps) float64
     variance : (group, n_eps) float64, of ln C against all pairs
     """
 
-    def __init__(self, layout: Layout, total: Counts, share: float) -> None:
-        examined = share * layout.all_pairs
-        self.total = total
+    def __init__(self, counts: Counts, examined: float, all_pairs: float, excluded: float = 0.0) -> None:
+        """`excluded`: pairs of the Theiler window, if how many of them `examined` lacks is left to chance."""
+        share = examined / all_pairs
+        self.counts = counts
+        self.total = counts.sum(axis=(0, 1))
+        self.examined = examined
         with np.errstate(divide="ignore", invalid="ignore"):
-            self.C = np.minimum(total / examined, 1.0)
-            self.variance = (1 - share) * np.maximum(1 - self.C, 1 / total) / total
-            # How many pairs a class loses to the Theiler window is known on average only.
-            self.variance += (1 - share) * layout.excluded / (examined * layout.all_pairs)
+            self.C = np.minimum(self.total / examined, 1.0)
+            self.variance = (1 - share) * np.maximum(1 - self.C, 1 / self.total) / self.total
+            self.variance += (1 - share) * excluded / (examined * all_pairs)
+
+    def part(self, dimensions: slice, scales: slice) -> Share:
+        """The same share, for some of its dimensions and scales."""
+        part = copy(self)
+        part.counts = self.counts[:, :, dimensions, scales]
+        part.total, part.C, part.variance = (
+            array[dimensions, scales] for array in (self.total, self.C, self.variance)
+        )
+        return part
 
 
 def _link(shares: list[Share]) -> tuple[Floats, Floats, Floats, Floats]:
@@ -225,6 +265,34 @@ def _monotone(C: Floats, error: Floats) -> Floats:
     return np.asarray(np.minimum.accumulate(np.minimum.accumulate(np.maximum(C, floor), axis=1), axis=0))
 
 
+def _count_range(
+    layout: Layout,
+    demand: Demand,
+    group: tuple[int, int],
+    eps: Floats,
+    k_lo: int,
+    known: Floats,
+    rough: Share,
+    rng: np.random.Generator,
+    pool: ThreadPoolExecutor,
+) -> tuple[int, Share]:
+    """Count the next range of scales, from k_lo on, and one scale more, in which ranges are linked.
+
+    Returns
+    -------
+    k_hi : end of the range
+    share : the scales k_lo..k_hi
+    """
+    k_hi, n_classes, crowd = _plan(layout, demand, group, eps, k_lo, known, rough)
+    while True:
+        found, part = _count_group(layout, group, eps[k_lo : k_hi + 1], n_classes, rng, pool)
+        rarest = found[:, :, -1, k_hi - k_lo - 1].sum()
+        fewer = demand.classes(rarest / part, crowd, layout.n, k_hi < len(eps))
+        if n_classes == 1 or fewer > 0.7 * n_classes:
+            return k_hi, Share(found, part * layout.all_pairs, layout.all_pairs, layout.excluded)
+        n_classes = fewer
+
+
 def _plan(
     layout: Layout,
     demand: Demand,
@@ -232,7 +300,7 @@ def _plan(
     eps: Floats,
     k_lo: int,
     known: Floats,
-    pilot: Floats,
+    rough: Share,
 ) -> tuple[int, int, float]:
     """How far the next range of scales goes, with how many classes, and the crowd to be looked at.
 
@@ -241,7 +309,7 @@ def _plan(
     """
     m_lo, m_hi = group
     n, all_pairs = layout.n, layout.all_pairs
-    crowd = max(pilot[min(m_lo, 2) - 1, k_lo], 1 / PILOT_PAIRS) * all_pairs
+    crowd = max(rough.total[min(m_lo, 2) - 1, k_lo], 1) / rough.examined * all_pairs
     top = (known[0, k_lo - 1] if k_lo > 0 else 1.0) * all_pairs
     rest = np.log2(eps[k_lo] / eps[-1]) + 1
     least = demand.affordable(crowd, n)
@@ -249,11 +317,12 @@ def _plan(
     for octaves in (*OCTAVES, rest):
         k_hi = int(np.searchsorted(-eps, -eps[k_lo] * 2.0**-octaves, side="right"))
         k_hi = min(max(k_hi, k_lo + 1), k_lo + MAX_BINS)
-        expected = _expect(known[1], pilot[m_hi - 1], eps, k_lo, k_hi) * all_pairs
+        expected = _expect(known[1], rough.total[m_hi - 1], rough.examined, eps, k_lo, k_hi) * all_pairs
         n_classes = demand.classes(expected, crowd, n, k_hi < len(eps))
         if plans and n_classes == least > 1:
             break  # the effort would cut the accuracy, and a wider range only more so
-        cost = SORT_COST * n + (PAIR_COST * top + LOOK_COST * crowd) / n_classes
+        per_pair = PAIR_COST + DIMENSION_COST * (m_hi - m_lo)
+        cost = SORT_COST * n + (per_pair * top + LOOK_COST * crowd) / n_classes
         saved = min(octaves, rest)
         if n_classes == 1:
             # All pairs of all the rest; most of the work lies in its first octaves, so it saves only two.
@@ -263,22 +332,65 @@ def _plan(
     return k_hi, n_classes, crowd
 
 
-def _expect(C: Floats, pilot: Floats, eps: Floats, k_lo: int, k_hi: int) -> float:
+def _expect(C: Floats, rough: Counts, examined: float, eps: Floats, k_lo: int, k_hi: int) -> float:
     """C at the smallest of the scales k_lo..k_hi - 1, before it is counted.
 
-    From the pilot where it saw enough pairs, else by going on with the slope of the last octave.
+    From the pairs drawn at random where these are enough, else by going on with the slope of the last octave.
     """
-    if pilot[k_hi - 1] * PILOT_PAIRS >= TRUSTED:
-        return float(pilot[k_hi - 1])
-    known = C[:k_lo] if k_lo > 0 and C[k_lo - 1] > 0 else pilot
-    seen = np.flatnonzero(known * PILOT_PAIRS >= (TRUSTED if known is pilot else 0))
-    seen = seen[known[seen] > 0]
+    if rough[k_hi - 1] >= TRUSTED:
+        return float(rough[k_hi - 1] / examined)
+    counted = k_lo > 0 and C[k_lo - 1] > 0
+    seen = np.flatnonzero(C[:k_lo] > 0 if counted else rough >= TRUSTED)
     if len(seen) < 2:
-        return 1 / PILOT_PAIRS
+        return 1 / examined
+    found = C if counted else rough / examined
     last = seen[-1]
     before = seen[max(0, int(np.searchsorted(-eps[seen], -2 * eps[last])) - 1)]
-    slope = np.log(known[before] / known[last]) / np.log(eps[before] / eps[last])
-    return float(known[last] * (eps[k_hi - 1] / eps[last]) ** max(slope, 0.0))
+    slope = np.log(found[before] / found[last]) / np.log(eps[before] / eps[last])
+    return float(found[last] * (eps[k_hi - 1] / eps[last]) ** max(slope, 0.0))
+
+
+def _count_random(
+    layout: Layout, m_max: int, eps: Floats, rng: np.random.Generator, pool: ThreadPoolExecutor
+) -> Share:
+    """Pairs drawn at random, equally densely all over the plane of time and time, for m = 1..m_max."""
+    n_blocks = layout.n_blocks
+    bins = make_bins(eps[:MAX_BINS])
+    # Tiles of equal sides, and in each as many draws as it has a share of the pairs.
+    sides = list(itertools.pairwise((np.arange(TILES + 1) * (layout.n - layout.theiler) // TILES).tolist()))
+    tiles = np.array([(*a, *b) for a, b in itertools.combinations_with_replacement(sides, 2)])
+    a_lo, a_hi, b_lo, b_hi = tiles.T
+    area = np.where(a_lo < b_lo, (a_hi - a_lo) * (b_hi - b_lo), (a_hi - a_lo) * (a_hi - a_lo - 1) / 2)
+    draws = np.rint(RANDOM_PAIRS * layout.n * area / area.sum()).astype(np.int64)
+    salts = rng.integers(2**63, size=len(tiles), dtype=np.uint64)
+
+    def run(part: slice) -> Counts:
+        histogram = np.zeros((n_blocks, n_blocks, m_max, len(eps[:MAX_BINS]) + 1), np.int64)
+        count_random(
+            layout.z,
+            layout.tau,
+            m_max,
+            layout.theiler,
+            tiles[part],
+            draws[part],
+            salts[part],
+            bins,
+            layout.block_length,
+            histogram,
+        )
+        return histogram
+
+    step = -(-len(tiles) // 4)
+    parts = [slice(k, k + step) for k in range(0, len(tiles), step)]
+    histogram = np.sum(list(pool.map(run, parts)), axis=0)
+    drawn = np.zeros((n_blocks, n_blocks, m_max, len(eps)), np.int64)
+    drawn[..., :MAX_BINS] = _within(histogram)
+    return Share(drawn, float(draws.sum()), layout.all_pairs)
+
+
+def _within(histogram: Counts) -> Counts:
+    """From "within exactly r scales" to "within scale k": sum over r > k."""
+    return np.cumsum(histogram[..., :0:-1], axis=-1)[..., ::-1]
 
 
 def _count_group(
@@ -314,8 +426,7 @@ def _count_group(
     histogram = np.zeros(shape, np.int64)
     for part in pool.map(run, edges[:-1], edges[1:]):
         histogram += part
-    # From "within exactly r scales" to "within scale k": sum over r > k.
-    return np.cumsum(histogram[..., :0:-1], axis=-1)[..., ::-1], share
+    return _within(histogram), share
 
 
 def _join(

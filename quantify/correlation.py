@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from quantify._bins import MAX_BINS, make_bins, make_cells
 from quantify._bits import LANES
 from quantify._exact import count_lags
-from quantify._sampled import random_pairs
 from quantify._series import as_series, resolution_of
 from quantify._shares import Demand, count_shares
 from quantify.sums import BlockCounts, CorrelationSums, Counts, Floats
@@ -234,7 +233,8 @@ def _count_all(
     n = x.shape[1] - (m_max - 1) * tau
     n_blocks = -(-n // block_length)
     counts = np.zeros((n_blocks, n_blocks, m_max, len(eps)), np.int64)
-    C_1 = random_pairs(x, tau, 1, theiler, eps, 20_000, rng)[0]
+    gaps = np.abs(np.diff(rng.choice(x, (20_000, 2), axis=1), axis=2)).max(axis=0)[:, 0]
+    C_1 = np.searchsorted(np.sort(gaps), eps, side="right") / len(gaps)  # rough, to plan the work by
     tasks: list[tuple[range, slice, int, Any]] = []
     for first in range(0, len(eps), MAX_BINS):
         part = slice(first, first + MAX_BINS)

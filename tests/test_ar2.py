@@ -113,15 +113,15 @@ def test_one_short_realisation() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("tau", [1, 10])
 def test_a_million_samples(tau) -> None:
-    """The mean of realisations 1..5 is within .03 of exact, for E_2..E_4 and PI_1..PI_4.
+    """The mean of realisations 1..15 is within .03 of exact, for E_2..E_4 and PI_1..PI_4.
 
     The process remembers some 400 samples, so that a million are few: at finite eps realisations scatter by
     .02 about the exact curve, in the limit by up to .035, and PI_4 at delay 10, where eight dimensions leave
-    few pairs, by .06. Its mean of five is known to .025 only: measured .0305, two standard errors allowed.
+    few pairs, by .065: one realisation, or five, would not tell .03 from 0.
     """
-    runs = [deviations(tau, 1_000_000, seed, 8) for seed in range(1, 6)]
+    runs = [deviations(tau, 1_000_000, seed, 8) for seed in range(1, 16)]
     for kind in (0, 1):
         off = np.abs(np.mean([run[kind] for run in runs], axis=0))
-        assert off[:-1].max() < 0.03 and off[-1] < (0.05 if kind == 0 and tau == 10 else 0.03), off
+        assert off.max() < 0.03, off
         spread = np.std([run[kind] for run in runs], axis=0)
         assert spread.max() < (0.08, 0.04)[kind], spread

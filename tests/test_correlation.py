@@ -1,5 +1,6 @@
 """Correlation sums: exact against the naive count, shares against exact, known answers, bad input."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -11,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quantify import entropies
+from quantify import _shares, entropies
 from quantify._bins import CELL_SHIFT, LEAST, UNSETTLED, make_bins, make_cells
 from quantify._sampled import by_phase
-from quantify._shares import Layout, _count_group, groups
+from quantify._shares import Layout, _count_group, _count_random, groups
 from quantify.correlation import correlation_sums
 from quantify.systems import Henon, Lorenz
 
@@ -132,7 +133,7 @@ def test_any_number_of_threads_gives_the_same(exact) -> None:
 
 
 @pytest.mark.parametrize("d", [1, 2])
-@pytest.mark.parametrize("group", groups(12))
+@pytest.mark.parametrize("group", [(1, 1), (2, 2), (2, 4), (4, 9), (8, 12)])
 def test_one_class_counts_all_pairs(d, group) -> None:
     """The neighbour search with a single class is an exact count, for every group of dimensions."""
     x = Lorenz().sample(1500, 4)[:, :d] + 0.0
@@ -147,6 +148,55 @@ def test_one_class_counts_all_pairs(d, group) -> None:
     assert share == 1
     rows = slice(group[0] - 1, group[1])
     np.testing.assert_array_equal(found, sums.blocks.close[:, :, rows])
+
+
+def test_random_pairs_are_all_the_admissible_ones_equally_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All distances differ, and so tell which pair was drawn."""
+    x = 2.0 ** np.arange(12)
+    theiler, n = 3, 12
+    i, j = np.triu_indices(n, theiler + 1)
+    gaps = np.sort(x[j] - x[i])[::-1]
+    assert len(np.unique(gaps)) == len(gaps) == 36
+    layout = Layout(*by_phase(x[None], 2), 2, n, theiler, n)
+    monkeypatch.setattr(_shares, "RANDOM_PAIRS", 3000)
+    with ThreadPoolExecutor(2) as pool:
+        drawn = _count_random(layout, 1, gaps, np.random.default_rng(0), pool)
+    often = -np.diff(drawn.total[0], append=0)
+    assert often.sum() == drawn.examined  # no other pair
+    # A thousand each, which scatter by 3 %.
+    np.testing.assert_allclose(often, 3000 * n / 36, rtol=0.13)
+
+
+def test_random_pairs_are_unbiased() -> None:
+    x = Henon().sample(8000, 1)[:, 0]
+    n = len(x) - 6
+    layout = Layout(*by_phase(x[None], 2), 2, n, 10, -(-n // 5))
+    eps = geometric(1.0, 3, 8)
+    exact = correlation_sums(x, tau=2, m_max=4, eps=eps, theiler=10, exact=True, blocks=5)
+    with ThreadPoolExecutor(2) as pool:
+        drawn = [_count_random(layout, 4, eps, np.random.default_rng(seed), pool) for seed in range(50)]
+    draws = [share.C / exact.C - 1 for share in drawn]
+    mean, se = np.mean(draws, axis=0), np.std(draws, axis=0) / np.sqrt(50)
+    assert (np.abs(mean) < 4 * se).all()  # 32 cells
+    # The standard deviation of 50 draws scatters by 10 %; drawing tile by tile makes it a little smaller.
+    np.testing.assert_allclose(np.std(draws, axis=0), np.sqrt(drawn[0].variance), rtol=0.45)
+    # By blocks of time as well: 50 x 32,000 draws leave Poisson errors of 1.5 % in the rarest cells compared.
+    found = np.mean([share.counts for share in drawn], axis=0) / drawn[0].examined * layout.all_pairs
+    many = exact.blocks.close > 1e5
+    np.testing.assert_allclose(found[many], exact.blocks.close[many], rtol=0.06)
+
+
+def test_groups_cover_all_dimensions_and_overlap() -> None:
+    flow = np.full((25, 5), 10_000)
+    noise = np.maximum(10.0 ** (8 - np.arange(25))[:, None] * np.ones(5), 0).astype(np.int64)
+    for n in (1000, 10**6):
+        for rough in (flow, noise, noise[:7], 0 * flow):
+            found = groups(n, rough)
+            assert found[:2] == [(1, 1), (2, found[1][1])] and found[-1][1] == len(rough)
+            assert all(a[1] == b[0] for a, b in itertools.pairwise(found[1:]))
+    assert groups(10**6, flow) == [(1, 1), (2, 25)]  # equally many pairs in all dimensions: one search
+    assert len(groups(1000, noise)) > 5
+    assert [groups(1000, flow[:m]) for m in (1, 2)] == [[(1, 1)], [(1, 1), (2, 2)]]
 
 
 @pytest.fixture(scope="module")
