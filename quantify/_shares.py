@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quantify._bins import MAX_BINS, make_bins
+from quantify._linked import Share, join, link, monotone
 from quantify._sampled import by_phase, count_random, count_strips, sort_into_strips
 from quantify.sums import Counts, Floats
 
@@ -19,7 +19,7 @@ RANDOM_PAIRS = 4  # pairs drawn at random, per point
 TRUSTED = 30  # random pairs fewer than this say too little about C
 TASKS = 16
 TILES = 16  # per side of the plane of pairs: draws of one tile stay in a part of the memory
-# Ranges of scales are linked at their rarest cell (see `_link`), where the error then is that of the next
+# Ranges of scales are linked at their rarest cell (see `link`), where the error then is that of the next
 # range. In between the variance p (1 - p) + p^2 / 5 (1/5: variance of the next range there) is at most a
 # third of what the rarest cell has alone. Half of the pairs, not a third, leaves a margin: as many cells are
 # now at the limit, the largest error of all of them is a larger multiple of the standard error.
@@ -28,9 +28,7 @@ OCTAVES = (1.0, 1.5, 2.0, 3.0, 4.0)  # ranges of scales that may share a search
 # Nanoseconds per point sorted and searched, pair looked at, pair counted and dimension of it, to weigh one
 # against the other.
 SORT_COST, LOOK_COST, PAIR_COST, DIMENSION_COST = 100.0, 5.0, 40.0, 10.0
-GROUP_PAIRS = (
-    200_000  # pairs that a group counts per range of scales, if they are as many in all its dimensions
-)
+GROUP_PAIRS = 200_000  # counted per range of scales by a group whose dimensions have equally many
 
 
 @dataclass(frozen=True)
@@ -158,6 +156,7 @@ def count_shares(
     error = np.full((m_max, len(eps)), np.nan)
     with ThreadPoolExecutor(workers) as pool:
         rough = _count_random(layout, m_max, eps, rng, pool)
+        task = Task(layout, demand, eps, rough)
         todo = groups(n, rough.total)[::-1]
         # From the largest dimensions down: the rarer the close pairs, the larger the share and the surer the
         # value, towards which the smaller dimensions are moved.
@@ -173,9 +172,7 @@ def count_shares(
                 if k_hi > 0:
                     share = rough.part(slice(m_lo - 1, m_hi), slice(0, k_hi + 1))
                 else:
-                    k_hi, share = _count_range(
-                        layout, demand, (m_lo, m_hi), eps, k_lo, known, rough, rng, pool
-                    )
+                    k_hi, share = _count_range(task, (m_lo, m_hi), k_lo, known, rng, pool)
                 shares.append(share)
                 size, inside = own.stop - own.start, slice(0, k_hi - k_lo)
                 counts[:, :, own, k_lo:k_hi] = share.counts[:, :, :size, inside]
@@ -185,94 +182,25 @@ def count_shares(
                 k_lo = k_hi
                 if progress:
                     progress(g * len(eps) + k_lo, len(todo) * len(eps))
-            _join(*_link(shares), C[m_lo - 1 :], error[m_lo - 1 :], first)
-    return counts, pairs, examined, _monotone(C, error), error
+            join(*link(shares), C[m_lo - 1 :], error[m_lo - 1 :], first)
+    return counts, pairs, examined, monotone(C, error), error
 
 
-class Share:
-    """What a random share of the pairs says about C, for a group of dimensions and a range of scales.
+@dataclass(frozen=True)
+class Task:
+    """What is to be counted, how surely, and what some pairs drawn at random say about it."""
 
-    Attributes
-    ----------
-    counts : (B, B, group, n_eps) int64, pairs counted, by time block
-    total : (group, n_eps) int64, all of them
-    examined : float, pairs that the share holds, close or not
-    C : (group, n_eps) float64
-    variance : (group, n_eps) float64, of ln C against all pairs
-    """
-
-    def __init__(self, counts: Counts, examined: float, all_pairs: float, excluded: float = 0.0) -> None:
-        """`excluded`: pairs of the Theiler window, if how many of them `examined` lacks is left to chance."""
-        share = examined / all_pairs
-        self.counts = counts
-        self.total = counts.sum(axis=(0, 1))
-        self.examined = examined
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.C = np.minimum(self.total / examined, 1.0)
-            self.variance = (1 - share) * np.maximum(1 - self.C, 1 / self.total) / self.total
-            self.variance += (1 - share) * excluded / (examined * all_pairs)
-
-    def part(self, dimensions: slice, scales: slice) -> Share:
-        """The same share, for some of its dimensions and scales."""
-        part = copy(self)
-        part.counts = self.counts[:, :, dimensions, scales]
-        part.total, part.C, part.variance = (
-            array[dimensions, scales] for array in (self.total, self.C, self.variance)
-        )
-        return part
-
-
-def _link(shares: list[Share]) -> tuple[Floats, Floats, Floats, Floats]:
-    """Put the ranges of scales of one group together.
-
-    The last scale s of each range, its rarest, is also the first of the next one, where it is common and much
-    surer: the range follows it by regression. Pairs are nested, so that errors of one sample have the
-    covariance v_k and the coefficient p = v_k / v_s (N_s / N_k where both are rare),
-
-        ln C_k -> ln C_k + p (ln C_s - ln own_s),   variance (1 - p) v_k + p^2 error_s^2
-
-    which is never worse than before.
-
-    Returns
-    -------
-    C, variance : (group, n_eps) arrays
-    alone : (group, n_eps) array, the variance before
-    p : (n_eps,) array, the coefficient for the largest dimension
-    """
-    end = shares[-1]
-    parts = [(end.C, end.variance, end.variance, np.zeros(end.C.shape))]
-    for part in shares[-2::-1]:
-        sure, least = parts[-1][0][:, :1], parts[-1][1][:, :1]
-        own, v = part.C[:, -1:], part.variance[:, -1:]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            follows = (own > 0) & (sure > 0) & (least <= v) & (v > 0)
-            p = np.where(follows, part.variance / v, 0.0)
-            C = part.C * np.exp(p * np.where(follows, np.log(sure / own), 0.0))
-            variance = np.where(follows, (1 - p) * part.variance + p**2 * least, part.variance)
-        parts.append((C[:, :-1], variance[:, :-1], part.variance[:, :-1], p[:, :-1]))
-    C, variance, alone, p = (np.concatenate(columns[::-1], axis=1) for columns in zip(*parts, strict=True))
-    return C, variance, alone, p[-1]
-
-
-def _monotone(C: Floats, error: Floats) -> Floats:
-    """Where shares of different size meet, their errors must not make C grow towards smaller eps or larger m.
-
-    Nor may they carry it above 1. Values that are exact stay as they are.
-    """
-    C = np.minimum(C, 1.0)
-    floor = np.where(error == 0, C, 0.0)
-    floor = np.maximum.accumulate(np.maximum.accumulate(floor[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
-    return np.asarray(np.minimum.accumulate(np.minimum.accumulate(np.maximum(C, floor), axis=1), axis=0))
+    layout: Layout
+    demand: Demand
+    eps: Floats
+    rough: Share
 
 
 def _count_range(
-    layout: Layout,
-    demand: Demand,
+    task: Task,
     group: tuple[int, int],
-    eps: Floats,
     k_lo: int,
     known: Floats,
-    rough: Share,
     rng: np.random.Generator,
     pool: ThreadPoolExecutor,
 ) -> tuple[int, Share]:
@@ -283,32 +211,26 @@ def _count_range(
     k_hi : end of the range
     share : the scales k_lo..k_hi
     """
-    k_hi, n_classes, crowd = _plan(layout, demand, group, eps, k_lo, known, rough)
+    layout, eps = task.layout, task.eps
+    k_hi, n_classes, crowd = _plan(task, group, k_lo, known)
     while True:
         found, part = _count_group(layout, group, eps[k_lo : k_hi + 1], n_classes, rng, pool)
         rarest = found[:, :, -1, k_hi - k_lo - 1].sum()
-        fewer = demand.classes(rarest / part, crowd, layout.n, k_hi < len(eps))
+        fewer = task.demand.classes(rarest / part, crowd, layout.n, k_hi < len(eps))
         if n_classes == 1 or fewer > 0.7 * n_classes:
             return k_hi, Share(found, part * layout.all_pairs, layout.all_pairs, layout.excluded)
         n_classes = fewer
 
 
-def _plan(
-    layout: Layout,
-    demand: Demand,
-    group: tuple[int, int],
-    eps: Floats,
-    k_lo: int,
-    known: Floats,
-    rough: Share,
-) -> tuple[int, int, float]:
+def _plan(task: Task, group: tuple[int, int], k_lo: int, known: Floats) -> tuple[int, int, float]:
     """How far the next range of scales goes, with how many classes, and the crowd to be looked at.
 
     A wide range saves sorting, a narrow one saves counting: the cheapest per octave is taken. `known` holds C
     of the group's smallest and largest dimension for the scales before k_lo.
     """
     m_lo, m_hi = group
-    n, all_pairs = layout.n, layout.all_pairs
+    demand, eps, rough = task.demand, task.eps, task.rough
+    n, all_pairs = task.layout.n, task.layout.all_pairs
     crowd = max(rough.total[min(m_lo, 2) - 1, k_lo], 1) / rough.examined * all_pairs
     top = (known[0, k_lo - 1] if k_lo > 0 else 1.0) * all_pairs
     rest = np.log2(eps[k_lo] / eps[-1]) + 1
@@ -427,43 +349,3 @@ def _count_group(
     for part in pool.map(run, edges[:-1], edges[1:]):
         histogram += part
     return _within(histogram), share
-
-
-def _join(
-    own: Floats, variance: Floats, alone: Floats, p: Floats, C: Floats, error: Floats, first: bool
-) -> None:
-    """Enter a group, from `_link`, into C and error (rows from the group's smallest dimension on, modified).
-
-    The group's last row is the dimension s that it shares with the one of larger dimensions entered before.
-    The surer of the two values of C_s is kept, and the other group follows it by regression:
-
-        ln C_m = ln own_m + c (ln C_s - ln own_s),   variance v_m - c^2 (v_s - error_s^2),         m < s
-        ln C_m = ln C_m + (ln own_s - ln C_s),       variance error_m^2 - error_s^2 + v_s,         m > s
-
-    Pairs are nested, so that errors of one sample have the coefficient c = q = v_m / v_s. Linking took away a
-    part of their common error, which leaves c = q (1 - f) / (1 - p), where f is the share of the pairs of s
-    that are within the linked scale in m dimensions: p if m = s, nearly 1 if m is much smaller; f = p^q has
-    both. This is never worse than the separate values and lets h_m pass smoothly from group to group.
-    """
-    last = len(own) - 1
-    if not first:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shared, before = C[last].copy(), error[last] ** 2
-            both = (own[last] > 0) & (shared > 0)
-            gap = np.where(both, np.log(shared / own[last]), 0.0)
-
-            follow = both & (before <= variance[last])
-            q = np.where(follow & (alone[last] > 0), alone / alone[last], 0.0)
-            c = np.where(p < 1, q * (1 - p**q) / (1 - p), q**2)
-            own = own * np.exp(c * gap)
-            own[last] = np.where(follow, shared, own[last])
-            gained = np.where(follow, variance[last] - before, 0.0)
-            variance = np.maximum(variance - c**2 * gained, 0.0)
-
-            larger = error[last + 1 :] ** 2
-            lead = both & ~follow & (larger >= before)
-            C[last + 1 :] *= np.exp(np.where(lead, -gap, 0.0))
-            # Never quite 0: a ratio of 1 in the sample is not known to be 1 among all pairs.
-            smaller = np.maximum(larger - before + variance[last], 0.01 * larger)
-            error[last + 1 :] = np.sqrt(np.where(lead, smaller, larger))
-    C[: last + 1], error[: last + 1] = own, np.sqrt(variance)
