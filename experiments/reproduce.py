@@ -59,7 +59,7 @@ class Reproduce:
     samples: int | None = None
     """Samples per series or behaviour; the paper's number if not given."""
     seeds: tuple[int, ...] | None = None
-    """Seeds; five if not given."""
+    """Seeds; those of the table's settings, at least five, if not given."""
     seconds: float = 3.0
     """Length of the films on the page; 0 for none."""
     out: Path = Path("runs/paper")

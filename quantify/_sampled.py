@@ -1,8 +1,9 @@
-"""Count close pairs of delay vectors inside random classes of points.
+"""Count close pairs of delay vectors among random pairs, and inside random classes of points.
 
-Pairs of points of the same class are a random share of all pairs, and every point takes part, so that
-the share's counts differ from the full ones by little more than the Poisson error of the counted pairs.
-One class means all pairs.
+At large scales many pairs are close, and some drawn at random are enough. At small scales close pairs have
+to be searched. Pairs of points of the same class are a random share of all pairs, and every point takes part,
+so that the share's counts differ from the full ones by little more than the Poisson error of the counted
+pairs. One class means all pairs.
 
 Neighbours are searched in three coordinates of the delay vector: points lie in strips of width eps of the
 first coordinate and are sorted by the last one inside a strip; the middle one is compared before anything

@@ -110,16 +110,21 @@ def ar2_information(n, seed, tau):
     return found.PI[0], np.array(gaussian)
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3, 4, 5))])
 @pytest.mark.parametrize("tau", [1, 10])
-def test_ar2_within_three_hundredths_of_a_nat(tau, seed):
-    # PI_2 grows with the logarithm of the variance, which a million values of this slow process (correlation
-    # time 380) have right to a few per cent only: realisations 1..5 scatter by .02 at delay 1, and their mean
-    # is .037 above exact. Of this the estimator adds .016 to .020.
-    found, gaussian = ar2_information(1_000_000, seed, tau)
+def test_ar2_against_its_own_covariances(tau):
+    found, gaussian = ar2_information(1_000_000, 1, tau)
     np.testing.assert_allclose(found, gaussian, atol=0.03)
-    # Three standard deviations of that realisation error, and the estimator's.
-    np.testing.assert_allclose(found, [AR2.PI(1, tau=tau), AR2.PI(2, tau=tau)], atol=0.09)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tau", [1, 10])
+def test_ar2_within_three_hundredths_of_a_nat(tau):
+    """PI_2 grows with the logarithm of the variance, which a million values of this slow process (correlation
+    time 380) have right to a few per cent only: hence the mean of realisations 1..15.
+    """
+    found, gaussian = np.mean([ar2_information(1_000_000, seed, tau) for seed in range(1, 16)], axis=0)
+    np.testing.assert_allclose(found, gaussian, atol=0.03)
+    np.testing.assert_allclose(found, [AR2.PI(1, tau=tau), AR2.PI(2, tau=tau)], atol=0.03)
 
 
 def test_noise_hides_what_is_finer_than_itself():
