@@ -120,32 +120,42 @@ def _count_pairs(z, m_lo, m_hi, one, two, bins, blocks, distance, cells, n_r):  
     d = z.shape[1]
     flat = z.reshape(-1)
     place_bits = np.int64(0xFFFFFFFF)
+    before, own = np.uint64((m_lo - 1) * d), np.uint64(d)
+    n_m = np.uint64(m_hi - m_lo + 1)
     place = np.uint64(0)
     for q in range(len(one)):
-        u = np.uint64(one[q] & place_bits) * np.uint64(d)
-        v = np.uint64(two[q] & place_bits) * np.uint64(d)
+        u = np.uint64(one[q] & place_bits) * own
+        v = np.uint64(two[q] & place_bits) * own
         gap = low
-        for _ in range(m_lo * d):
-            gap = max(gap, abs(flat[u] - flat[v]))
-            u += np.uint64(1)
-            v += np.uint64(1)
-        distance[place] = min(gap, high)
-        place += np.uint64(1)
-        for _ in range(m_hi - m_lo):
-            for _ in range(d):
-                gap = max(gap, abs(flat[u] - flat[v]))
-                u += np.uint64(1)
-                v += np.uint64(1)
-            distance[place] = min(gap, high)
-            place += np.uint64(1)
+        for k in range(before):
+            gap = max(gap, abs(flat[u + k] - flat[v + k]))
+        u += before
+        v += before
+        if own == 1:
+            for k in range(n_m):
+                gap = max(gap, abs(flat[u + k] - flat[v + k]))
+                distance[place + k] = min(gap, high)
+        else:
+            for k in range(n_m):
+                for _ in range(own):
+                    gap = max(gap, abs(flat[u] - flat[v]))
+                    u += np.uint64(1)
+                    v += np.uint64(1)
+                distance[place + k] = min(gap, high)
+        place += n_m
     bits = distance.view(np.int64)
     place = np.uint64(0)
-    n_m = np.uint32(m_hi - m_lo + 1)
-    length, n_blocks = np.uint32(blocks[0]), np.uint32(blocks[1])
+    per_block = n_m * np.uint64(n_r)
+    length, n_blocks = np.uint64(blocks[0]), np.uint64(blocks[1])
+    # Division by `length` as a multiplication, exact for 31 bits (Granlund and Montgomery 1994).
+    more = np.uint64(31)
+    while np.uint64(1) << (more - np.uint64(31)) < length:
+        more += np.uint64(1)
+    magic = ((np.uint64(1) << more) + length - np.uint64(1)) // length
     for q in range(len(one)):
-        earlier = np.uint32(min(one[q], two[q]) >> 32) // length
-        later = np.uint32(max(one[q], two[q]) >> 32) // length
-        r = np.uint64(earlier * n_blocks + later) * np.uint64(n_m) * np.uint64(n_r)
+        earlier = (np.uint64(min(one[q], two[q]) >> 32) * magic) >> more
+        later = (np.uint64(max(one[q], two[q]) >> 32) * magic) >> more
+        r = (earlier * n_blocks + later) * per_block
         for _ in range(n_m):
             c = np.uint64((bits[place] >> shift) - base)
             cells[r + np.uint64(top[c]) - np.uint64(bits[place] > step[c])] += 1

@@ -17,7 +17,6 @@ from quantify.sums import Counts, Floats
 
 RANDOM_PAIRS = 4  # pairs drawn at random, per point
 TRUSTED = 30  # random pairs fewer than this say too little about C
-TASKS = 16
 TILES = 16  # per side of the plane of pairs: draws of one tile stay in a part of the memory
 # Ranges of scales are linked at their rarest cell (see `link`), where the error then is that of the next
 # range. In between the variance p (1 - p) + p^2 / 5 (1/5: variance of the next range there) is at most a
@@ -29,6 +28,14 @@ OCTAVES = (1.0, 1.5, 2.0, 3.0, 4.0)  # ranges of scales that may share a search
 # against the other.
 SORT_COST, LOOK_COST, PAIR_COST, DIMENSION_COST = 100.0, 5.0, 40.0, 10.0
 GROUP_PAIRS = 200_000  # counted per range of scales by a group whose dimensions have equally many
+
+
+class Crew(ThreadPoolExecutor):
+    """Threads, and into how many tasks work is cut for them: some for each, that all end together."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self.tasks = 4 * workers if workers > 1 else 1
 
 
 @dataclass(frozen=True)
@@ -154,8 +161,8 @@ def count_shares(
     examined = np.zeros((m_max, len(eps)), np.int64)
     C = np.zeros((m_max, len(eps)))
     error = np.full((m_max, len(eps)), np.nan)
-    with ThreadPoolExecutor(workers) as pool:
-        rough = _count_random(layout, m_max, eps, rng, pool)
+    with Crew(workers) as crew:
+        rough = _count_random(layout, m_max, eps, rng, crew)
         task = Task(layout, demand, eps, rough)
         todo = groups(n, rough.total)[::-1]
         # From the largest dimensions down: the rarer the close pairs, the larger the share and the surer the
@@ -172,7 +179,7 @@ def count_shares(
                 if k_hi > 0:
                     share = rough.part(slice(m_lo - 1, m_hi), slice(0, k_hi + 1))
                 else:
-                    k_hi, share = _count_range(task, (m_lo, m_hi), k_lo, known, rng, pool)
+                    k_hi, share = _count_range(task, (m_lo, m_hi), k_lo, known, rng, crew)
                 shares.append(share)
                 size, inside = own.stop - own.start, slice(0, k_hi - k_lo)
                 counts[:, :, own, k_lo:k_hi] = share.counts[:, :, :size, inside]
@@ -202,7 +209,7 @@ def _count_range(
     k_lo: int,
     known: Floats,
     rng: np.random.Generator,
-    pool: ThreadPoolExecutor,
+    crew: Crew,
 ) -> tuple[int, Share]:
     """Count the next range of scales, from k_lo on, and one scale more, in which ranges are linked.
 
@@ -214,7 +221,7 @@ def _count_range(
     layout, eps = task.layout, task.eps
     k_hi, n_classes, crowd = _plan(task, group, k_lo, known)
     while True:
-        found, part = _count_group(layout, group, eps[k_lo : k_hi + 1], n_classes, rng, pool)
+        found, part = _count_group(layout, group, eps[k_lo : k_hi + 1], n_classes, rng, crew)
         rarest = found[:, :, -1, k_hi - k_lo - 1].sum()
         fewer = task.demand.classes(rarest / part, crowd, layout.n, k_hi < len(eps))
         if n_classes == 1 or fewer > 0.7 * n_classes:
@@ -272,9 +279,7 @@ def _expect(C: Floats, rough: Counts, examined: float, eps: Floats, k_lo: int, k
     return float(found[last] * (eps[k_hi - 1] / eps[last]) ** max(slope, 0.0))
 
 
-def _count_random(
-    layout: Layout, m_max: int, eps: Floats, rng: np.random.Generator, pool: ThreadPoolExecutor
-) -> Share:
+def _count_random(layout: Layout, m_max: int, eps: Floats, rng: np.random.Generator, crew: Crew) -> Share:
     """Pairs drawn at random, equally densely all over the plane of time and time, for m = 1..m_max."""
     n_blocks = layout.n_blocks
     bins = make_bins(eps[:MAX_BINS])
@@ -302,9 +307,9 @@ def _count_random(
         )
         return histogram
 
-    step = -(-len(tiles) // 4)
+    step = -(-len(tiles) // crew.tasks)
     parts = [slice(k, k + step) for k in range(0, len(tiles), step)]
-    histogram = np.sum(list(pool.map(run, parts)), axis=0)
+    histogram = np.sum(list(crew.map(run, parts)), axis=0)
     drawn = np.zeros((n_blocks, n_blocks, m_max, len(eps)), np.int64)
     drawn[..., :MAX_BINS] = _within(histogram)
     return Share(drawn, float(draws.sum()), layout.all_pairs)
@@ -321,7 +326,7 @@ def _count_group(
     eps: Floats,
     n_classes: int,
     rng: np.random.Generator,
-    pool: ThreadPoolExecutor,
+    crew: Crew,
 ) -> tuple[Counts, float]:
     """Close pairs (B, B, group, n_eps) inside random classes, and the share of all pairs that these hold."""
     m_lo, m_hi = group
@@ -334,7 +339,7 @@ def _count_group(
     class_size = np.diff(bounds[::n_strips]).astype(float)
     share = float((class_size * (class_size - 1)).sum() / (n * (n - 1.0)))
     shape = (n_blocks, n_blocks, m_hi - m_lo + 1, len(eps) + 1)
-    edges = np.searchsorted(bounds, np.arange(1, TASKS) * n // TASKS)
+    edges = np.searchsorted(bounds, np.arange(1, crew.tasks) * n // crew.tasks)
     edges = np.concatenate(([0], edges, [len(bounds) - 1]))
     bins = make_bins(eps)
 
@@ -346,6 +351,6 @@ def _count_group(
         return histogram
 
     histogram = np.zeros(shape, np.int64)
-    for part in pool.map(run, edges[:-1], edges[1:]):
+    for part in crew.map(run, edges[:-1], edges[1:]):
         histogram += part
     return _within(histogram), share

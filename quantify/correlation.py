@@ -35,7 +35,7 @@ def correlation_sums(
     eps: ArrayLike | None = None,
     theiler: int | None = None,
     exact: bool = False,
-    accuracy: float = 0.004,
+    accuracy: float = 0.0035,
     min_pairs: float = 1e4,
     effort: float = 300.0,
     blocks: int | None = None,

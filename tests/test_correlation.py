@@ -4,7 +4,6 @@ import itertools
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import naive
 import numpy as np
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from quantify import _shares, entropies
 from quantify._bins import CELL_SHIFT, LEAST, UNSETTLED, make_bins, make_cells
 from quantify._sampled import by_phase
-from quantify._shares import Layout, _count_group, _count_random, groups
+from quantify._shares import Crew, Layout, _count_group, _count_random, groups
 from quantify.correlation import correlation_sums
 from quantify.systems import Henon, Lorenz
 
@@ -143,8 +142,8 @@ def test_one_class_counts_all_pairs(d, group) -> None:
     z, order = by_phase(np.ascontiguousarray(x.T), tau)
     n = len(x) - (m_max - 1) * tau
     layout = Layout(z, order, tau, n, theiler, -(-n // 4))
-    with ThreadPoolExecutor(2) as pool:
-        found, share = _count_group(layout, group, eps, 1, np.random.default_rng(0), pool)
+    with Crew(2) as crew:
+        found, share = _count_group(layout, group, eps, 1, np.random.default_rng(0), crew)
     assert share == 1
     rows = slice(group[0] - 1, group[1])
     np.testing.assert_array_equal(found, sums.blocks.close[:, :, rows])
@@ -159,8 +158,8 @@ def test_random_pairs_are_all_the_admissible_ones_equally_often(monkeypatch: pyt
     assert len(np.unique(gaps)) == len(gaps) == 36
     layout = Layout(*by_phase(x[None], 2), 2, n, theiler, n)
     monkeypatch.setattr(_shares, "RANDOM_PAIRS", 3000)
-    with ThreadPoolExecutor(2) as pool:
-        drawn = _count_random(layout, 1, gaps, np.random.default_rng(0), pool)
+    with Crew(2) as crew:
+        drawn = _count_random(layout, 1, gaps, np.random.default_rng(0), crew)
     often = -np.diff(drawn.total[0], append=0)
     assert often.sum() == drawn.examined  # no other pair
     # A thousand each, which scatter by 3 %.
@@ -173,8 +172,8 @@ def test_random_pairs_are_unbiased() -> None:
     layout = Layout(*by_phase(x[None], 2), 2, n, 10, -(-n // 5))
     eps = geometric(1.0, 3, 8)
     exact = correlation_sums(x, tau=2, m_max=4, eps=eps, theiler=10, exact=True, blocks=5)
-    with ThreadPoolExecutor(2) as pool:
-        drawn = [_count_random(layout, 4, eps, np.random.default_rng(seed), pool) for seed in range(50)]
+    with Crew(2) as crew:
+        drawn = [_count_random(layout, 4, eps, np.random.default_rng(seed), crew) for seed in range(50)]
     draws = [share.C / exact.C - 1 for share in drawn]
     mean, se = np.mean(draws, axis=0), np.std(draws, axis=0) / np.sqrt(50)
     assert (np.abs(mean) < 4 * se).all()  # 32 cells
@@ -212,7 +211,7 @@ def test_shares_keep_their_promise(shared_and_exact) -> None:
     many = exact.pairs >= 1e4
     deviation = np.abs(shares.C[many] / exact.C[many] - 1)
     assert shares.settings["mode"] == "random shares"
-    assert deviation.max() < 0.012  # 800 correlated cells at .4 % standard error
+    assert deviation.max() < 0.012  # 800 correlated cells at .35 % standard error
     uncertain = many & (shares.error > 0)
     z = (shares.C[uncertain] / exact.C[uncertain] - 1) / shares.error[uncertain]
     # About thirty independent cells: the root mean square of z scatters by 13 %.
@@ -227,10 +226,10 @@ def test_shares_are_unbiased() -> None:
     layout = Layout(z, order, 1, n, 10, n)
     eps = geometric(0.5, 3, 10)
     exact = correlation_sums(x, tau=1, m_max=4, eps=eps, theiler=10, exact=True)
-    with ThreadPoolExecutor(2) as pool:
+    with Crew(2) as crew:
         draws = []
         for seed in range(50):
-            found, share = _count_group(layout, (2, 4), eps, 40, np.random.default_rng(seed), pool)
+            found, share = _count_group(layout, (2, 4), eps, 40, np.random.default_rng(seed), crew)
             draws.append(found.sum(axis=(0, 1)) / share / layout.all_pairs / exact.C[1:] - 1)
     mean, se = np.mean(draws, axis=0), np.std(draws, axis=0) / np.sqrt(50)
     assert (np.abs(mean) < 4 * se).all()  # 30 cells
