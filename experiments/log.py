@@ -6,6 +6,7 @@ whoever adds to it works on a copy that replaces it in one move.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -321,6 +322,15 @@ def copy_recording(work: h5py.File, file: h5py.File, name: str, steps: int, stat
         for block in rows.blocks(16 * chunk):
             target[start : start + len(block)] = block
             start += len(block)
+
+
+def fingerprint(run: Run, name: str) -> str:
+    """SHA-256 of all that a recording of a frozen controller begins with: body, its settings, both states."""
+    start = json.dumps([run.robot, run.config["body"]], sort_keys=True)
+    digest = hashlib.sha256(start.encode())
+    for key, value in sorted(frozen_arrays(run.frozen[name]).items()):
+        digest.update(key.encode() + np.asarray(value).tobytes())
+    return digest.hexdigest()
 
 
 def frozen_arrays(state: FrozenState) -> Arrays:

@@ -21,6 +21,7 @@ from experiments.learn import Learn, learn_all
 from experiments.loop import find_robot
 from experiments.quantify import Quantify, quantify_behaviours
 from experiments.record import Record, record
+from experiments.store import write_text
 from quantify import plots
 
 QUANTITIES = ("D", "E_state", "E_mem", "E_core")
@@ -85,8 +86,9 @@ def progress(config: Progress) -> dict[str, Any]:
     rows = [row for path in paths for row in _rows(path, config)]
     document = {"settings": outcome(config), "versions": log.versions(), "rows": rows}
     stem = config.out / f"{config.robot}-{config.controller.replace(':', '.')}-progress"
-    table_path, picture = stem.with_suffix(".json"), stem.with_suffix(".png")
-    table_path.write_text(json.dumps(document, indent=1) + "\n")
+    # A rule of one's own has a dot in its name, which is no suffix.
+    table_path, picture = (stem.with_name(stem.name + suffix) for suffix in (".json", ".png"))
+    write_text(table_path, json.dumps(document, indent=1) + "\n")
     draw(document, picture)
     console().print(table(document))
     for row in rows:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from experiments.errors import ExperimentError, FileError
 from experiments.hdf5 import attributes, put, reading
 from experiments.loop import find_robot
 from experiments.series import Series, find_column, read_series, split_source
+from experiments.store import write_text
 from experiments.workfile import writing
 
 Outcome = tuple[dict[str, q.Quantification], dict[str, Path]]
@@ -187,13 +187,15 @@ def quantify_behaviours(
             for name, doc in documents.items()
             if doc is not run.results.get(name)
         }
+    places = {name: write_json(path, name, document) for name, document in documents.items()}
     if texts:
-        with writing(path), log.rewriting(path, 2**20 + sum(map(len, texts.values()))) as file:
+        # After the JSON, and with patience: hours of work are not to be lost to another writer.
+        with writing(path, 60), log.rewriting(path, 2**20 + sum(map(len, texts.values()))) as file:
             for name, text in texts.items():
                 if name in file:
                     del file[name]
                 put(file, name, text)
-    return results, {name: write_json(path, name, document) for name, document in documents.items()}, failures
+    return results, places, failures
 
 
 def run_defaults(config: Quantify, robot: str) -> Quantify:
@@ -239,15 +241,25 @@ def _file_name(dataset: str, name: str) -> str:
 
 
 def write_json(path: Path, name: str, document: dict[str, Any]) -> Path:
-    """Write a result beside its data: data.csv -> data.complexity.json, or run.8min.complexity.json."""
-    out = path.with_name(".".join(part for part in (path.stem, name, "complexity", "json") if part))
-    temporary = out.with_name(out.name + ".tmp")
-    try:
-        temporary.write_text(json.dumps(document, indent=1) + "\n")
-        os.replace(temporary, out)
-    except OSError as error:
-        raise FileError(f"cannot write {out}: {error.strerror}") from error
+    """Write a result beside its data: data.csv -> data.complexity.json, or run.8min.complexity.json.
+
+    Where such a file holds the result of other data (data.npy), it is data.csv.complexity.json.
+    """
+    short, long = (
+        path.with_name(".".join(part for part in (first, name, "complexity", "json") if part))
+        for first in (path.stem, path.name)
+    )
+    out = short if _measured_file(short) in ("", path.name) else long
+    write_text(out, json.dumps(document, indent=1) + "\n")
     return out
+
+
+def _measured_file(path: Path) -> str:
+    """Name of the file whose result stands in `path`; empty if none does."""
+    try:
+        return split_source(json.loads(path.read_text())["source"])[0].name
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def _print(config: Quantify, places: dict[str, Path], results: dict[str, q.Quantification]) -> None:

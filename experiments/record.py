@@ -6,7 +6,7 @@ import dataclasses
 import json
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -117,15 +117,16 @@ def record_one(task: Task) -> None:
     """Record one behaviour into its part file, from wherever that file stands."""
     with log.open_run(task.run) as run:
         frozen, robot, settings = run.frozen[task.name], run.robot, run.config["body"]
+        origin = log.fingerprint(run, task.name)
     body = make_body(robot, settings)
     try:
         with writing(task.part):
-            _record(task, body, frozen)
+            _record(task, body, frozen, origin)
     finally:
         body.close()
 
 
-def _record(task: Task, body: Any, frozen: log.FrozenState) -> None:
+def _record(task: Task, body: Any, frozen: log.FrozenState, origin: str) -> None:
     body.restore(frozen.body)
     controller = controllers.find(frozen.kind).from_state(frozen.controller)
     rate = 1 / body.config.control_step
@@ -137,7 +138,7 @@ def _record(task: Task, body: Any, frozen: log.FrozenState) -> None:
     else:
         work = WorkFile.create(
             task.part,
-            attrs={"format": log.FORMAT, "schema": log.SCHEMA, "run": task.run.name},
+            attrs={"format": log.FORMAT, "schema": log.SCHEMA, "run": task.run.name, "origin": origin},
             group=f"behaviours/{task.name}",
             group_attrs={
                 "wanted": task.samples,
@@ -284,30 +285,44 @@ def _tasks(path: Path, config: Record) -> list[Task]:
 
 
 def _tidy(path: Path) -> None:
-    """Remove part files that were merged by a process which did not live to remove them."""
-    with log.open_run(path) as run:
-        left = [
-            log.part_path(path, name) for name, item in run.behaviours.items() if item.status != "running"
-        ]
-    for part in left:
-        part.unlink(missing_ok=True)
-        tidy(part)
-    tidy(path)
+    """Remove part files that were merged by a process which did not live to remove them.
+
+    A part with other settings is a recording that is to replace this one: it stays, as does every part while
+    somebody writes to the run.
+    """
+    with suppress(FileError), writing(path, 0), log.open_run(path) as run:
+        for name, item in run.behaviours.items():
+            part = log.part_path(path, name)
+            if item.status != "running" and part.exists():
+                settings, _ = _read_part(part, name)
+                if not difference(settings, json.loads(item.attrs["config"])):
+                    part.unlink()
+            tidy(part)
 
 
 def _refuse_other(task: Task, replace: bool) -> None:
     """Make sure that a part file, if there is one, belongs to this recording."""
     if not task.part.exists():
         return
-    with reading(task.part) as file:
-        stored = json.loads(attributes(file[f"behaviours/{task.name}"])["config"])
-    if differing := difference(stored, task.settings()):
+    stored, origin = _read_part(task.part, task.name)
+    differing = difference(stored, task.settings())
+    with log.open_run(task.run) as run:
+        if origin not in ("", log.fingerprint(run, task.name)):
+            differing.insert(0, f"it began with another controller or body than {task.run} holds")
+    if differing:
         if not replace:
             raise FileError(
-                f"{task.part} is an unfinished recording with other settings: {'; '.join(differing)}; "
-                "ask for the same to finish it, or use --replace to start again"
+                f"{task.part} is another unfinished recording: {'; '.join(differing)}; "
+                "ask for the same to finish it; delete it, or use --replace, to start again"
             )
         task.part.unlink()
+
+
+def _read_part(part: Path, name: str) -> tuple[dict[str, Any], str]:
+    """Settings of an unfinished recording, and the fingerprint of its beginning ("" if it keeps none)."""
+    with reading(part) as file:
+        settings = json.loads(attributes(file[f"behaviours/{name}"])["config"])
+        return settings, str(attributes(file).get("origin", ""))
 
 
 @contextmanager

@@ -2,21 +2,25 @@
 
 import json
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
 import pytest
 
 import quantify as q
+from experiments import workfile
 from experiments.cli import main
-from experiments.errors import ExperimentError
+from experiments.errors import ExperimentError, FileError
 from experiments.learn import Learn, learn
 from experiments.log import open_run, versions
 from experiments.progress import Progress, draw, progress, table
-from experiments.quantify import Quantify, quantify
-from experiments.record import Record, _stationarity, record
+from experiments.quantify import Quantify, quantify, write_json
+from experiments.record import Record, Task, _stationarity, record, record_one
 from experiments.series import read_series, split_source
+from experiments.workfile import writing
 from quantify.systems import Henon
 
 X = Henon().sample(3000, 1)[:, 0]
@@ -158,6 +162,17 @@ def test_quantify_refuses(
     assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
 
 
+def test_files_of_one_name_have_results_of_their_own(tmp_path: Path) -> None:
+    names = {"data.csv": "data", "data.npy": "data.npy", "data.h5:/x": "data.x"}
+    for _ in range(2):
+        for source, place in names.items():
+            path, dataset = split_source(source)
+            out = write_json(tmp_path / path, dataset.strip("/"), {"source": f"elsewhere/{source}"})
+            assert out == tmp_path / f"{place}.complexity.json"
+            assert json.loads(out.read_text())["source"] == f"elsewhere/{source}"
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 # Experiments.
 
 
@@ -186,6 +201,83 @@ def test_quantify_a_run_with_the_papers_defaults(recorded: Path, capsys: pytest.
     assert again["0.3min"].to_dict() == direct and recorded.stat().st_mtime_ns == before
     assert main(["show", str(recorded)]) == 0
     assert "E_core" in capsys.readouterr().out
+
+
+def test_quantify_waits_for_another_writer(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody writes for half a minute: the result gets in. For ever: it stands beside at least."""
+    path = tmp_path / "run.h5"
+    shutil.copy(recorded, path)
+    clock, other = [0], ExitStack()
+
+    def sleep(_: float) -> None:
+        clock[0] += 1
+        if clock[0] == 30:
+            other.close()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workfile, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+        other.enter_context(writing(path))
+        quick = {"m_max": 3, "replicates": 0, "predictive": 0, "quiet": True}
+        quantify(Quantify(str(path), freeze=(0.1,), **quick), show=False)
+        with open_run(path) as run:
+            assert run.results["0.1min"]["settings"]["m_max"] == 3
+        with writing(path), pytest.raises(FileError, match="being written by another process"):
+            quantify(Quantify(str(path), freeze=(0.3,), **quick), show=False)
+    beside = json.loads((tmp_path / "run.0.3min.complexity.json").read_text())
+    assert beside["settings"]["m_max"] == 3
+
+
+def test_an_unfinished_recording_of_another_run_is_not_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    task = Task(path, "0.1min", 300, 50, 0.2, 100)
+    wish = Record((path,), 300, transient=50, checkpoint=100, jobs=1, quiet=True)
+    lesson = {"minutes": 0.1, "freeze": (0.1,), "out": path, "quiet": True}
+    learn(Learn("hexapod", **lesson))
+    record_one(task)
+    unfinished = task.part.read_bytes()
+    record(wish)
+    with open_run(path) as run:
+        expected = run.behaviours["0.1min"].sensors[:]
+    path.unlink()
+    learn(Learn("hexapod", seed=2, **lesson))
+    task.part.write_bytes(unfinished)
+    with pytest.raises(FileError, match="began with another controller or body"):
+        record(wish)
+    assert task.part.read_bytes() == unfinished
+    record(Record((path,), 300, transient=50, checkpoint=100, jobs=1, quiet=True, replace=True))
+    with open_run(path) as run:
+        assert not np.array_equal(run.behaviours["0.1min"].sensors[:], expected)
+    # The same run learned again is the same run; and a part that does not say where it began is trusted.
+    for marked in (True, False):
+        path.unlink()
+        learn(Learn("hexapod", **lesson))
+        task.part.write_bytes(unfinished)
+        if not marked:
+            with h5py.File(task.part, "r+") as file:
+                del file.attrs["origin"]
+        record(wish)
+        with open_run(path) as run:
+            assert np.array_equal(run.behaviours["0.1min"].sensors[:], expected)
+
+
+def test_nothing_to_do_takes_nothing_from_others(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    learn(Learn("hexapod", minutes=0.1, freeze=(0.1,), out=path, quiet=True))
+    wish = Record((path,), 300, transient=50, checkpoint=100, jobs=1, quiet=True)
+    record(wish)
+    other, merged = (Task(path, "0.1min", samples, 50, 0.2, 100) for samples in (200, 300))
+    record_one(other)  # is to replace the recording, and was interrupted
+    record(wish)
+    assert other.part.exists()
+    other.part.unlink()
+    record_one(merged)
+    with writing(path):
+        record(wish)
+    assert merged.part.exists()
+    record(wish)
+    assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]
 
 
 def test_recordings_do_not_depend_on_the_number_of_processes(recorded: Path, tmp_path: Path) -> None:
@@ -262,6 +354,16 @@ def test_progress_runs_everything_and_goes_on(tmp_path: Path, capsys: pytest.Cap
     assert len(stamps) == 2
     assert progress(config) == document
     assert stamps == {p: p.stat().st_mtime_ns for p in tmp_path.glob("*.h5")}
+
+
+def test_rules_of_one_module_have_tables_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.progress.learn_all", lambda configs, jobs: [])
+    for rule in ("Hebb", "Oja"):
+        progress(Progress("hexapod", controller=f"my_rules:{rule}", out=tmp_path, quiet=True))
+    expected = {f"hexapod-my_rules.{rule}-progress{s}" for rule in ("Hebb", "Oja") for s in (".json", ".png")}
+    assert {p.name for p in tmp_path.iterdir()} == expected
 
 
 def test_a_broken_run_keeps_its_row(tmp_path: Path) -> None:
