@@ -85,14 +85,19 @@ def _given_films(files: tuple[Path, ...], behaviours: list[Behaviour]) -> dict[i
             continue
         if not path.is_file():
             raise FileError(f"{path} does not exist; check the name")
-        shown = {b.label for b in read_results([before]).behaviours} if before else set()
-        free = [i for i, b in enumerate(behaviours) if b.label in shown and i not in films]
+        shown = {_identity(b) for b in read_results([before]).behaviours} if before else set()
+        free = [i for i, b in enumerate(behaviours) if _identity(b) in shown and i not in films]
         if not free:
             raise ExperimentError(
                 f"{path} belongs to no behaviour; name it after the file whose behaviour it shows"
             )
         films[free[0]] = path.read_bytes()
     return films
+
+
+def _identity(b: Behaviour) -> tuple[str, str]:
+    """What tells behaviours apart: files in two folders may have the same name."""
+    return (str(b.run.resolve()), b.name) if b.run else (b.label, b.command)
 
 
 def _film(config: Report, behaviours: list[Behaviour], given: dict[int, Film]) -> list[Film]:

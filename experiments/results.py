@@ -72,12 +72,16 @@ def _read_json(path: Path) -> list[Behaviour | LearningRun]:
         document = json.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise FileError(f"{path} cannot be read as JSON: {error}") from error
-    if isinstance(document, dict) and "rows" in document:
-        runs = dict.fromkeys(row["run"] for row in document["rows"])
-        return [part for run in runs for part in _read_run(beside(path, Path(run)))]
-    if isinstance(document, dict) and "result" in document:
+    if isinstance(document, dict) and {"source", "settings", "result"} <= document.keys():
         return [behaviour_from_json(path, document)]
-    raise FileError(f"{path} is no result of `selforg quantify` or `selforg progress`")
+    rows = document.get("rows") if isinstance(document, dict) else None
+    if isinstance(rows, list) and all(isinstance(row, dict) and "run" in row for row in rows):
+        runs = dict.fromkeys(row["run"] for row in rows)
+        return [part for run in runs for part in _read_run(beside(path, Path(run)))]
+    raise FileError(
+        f"{path} is no result of `selforg quantify` or `selforg progress`; "
+        "give run files, *.complexity.json or *-progress.json"
+    )
 
 
 def _read_run(path: Path) -> list[Behaviour | LearningRun]:

@@ -22,7 +22,7 @@ from experiments.log import open_run
 from experiments.measured import Behaviour
 from experiments.page import packed, page
 from experiments.quantify import Quantify, quantify
-from experiments.report import Report, report
+from experiments.report import Report, _given_films, report
 from experiments.results import Results, read_results
 from quantify.systems import Henon
 
@@ -146,6 +146,18 @@ def test_a_result_is_shown_once(run: Path) -> None:
     assert alone.series is not None and alone.minutes == 0.1
 
 
+def test_a_film_belongs_to_the_file_before_it(run: Path, tmp_path: Path) -> None:
+    """Two runs of one name, in two folders: the film shows the second."""
+    first, second, film = tmp_path / "a" / "x.h5", tmp_path / "b" / "x.h5", tmp_path / "film.mp4"
+    for path in (first, second):
+        path.parent.mkdir()
+        shutil.copy(run, path)
+    film.write_bytes(b"film")
+    behaviours = read_results([first, second]).behaviours
+    assert [b.label for b in behaviours] == 2 * ["x 0.1min", "x 0.2min"]
+    assert _given_films((first, second, film), behaviours) == {2: b"film"}
+
+
 def test_results_of_any_series(tmp_path: Path) -> None:
     np.savetxt(tmp_path / "map.csv", Henon().sample(2000, 1)[:, 0])
     quantify(Quantify(str(tmp_path / "map.csv"), tau=1, m_max=4, replicates=0, quiet=True), show=False)
@@ -166,6 +178,8 @@ def test_results_of_any_series(tmp_path: Path) -> None:
         (["none.json"], "none.json does not exist"),
         (["data.csv"], "data.csv holds no results"),
         (["other.json"], "other.json is no result"),
+        (["compare.json"], "compare.json is no result of `selforg quantify` or `selforg progress`; give run"),
+        (["entry.json"], "entry.json is no result"),
         (["broken.json"], "broken.json cannot be read as JSON"),
         (["film.mp4"], "film.mp4 belongs to no behaviour"),
         (["data.csv", "-o", "r.pdf"], "r.pdf must end in .html"),
@@ -182,6 +196,8 @@ def test_wrong_requests(
     monkeypatch.chdir(tmp_path)
     for name, text in (("data.csv", "1\n2\n"), ("other.json", "{}"), ("broken.json", "{"), ("film.mp4", "")):
         Path(name).write_text(text)
+    Path("compare.json").write_text('{"settings": {}, "rows": [{"robot": "snake", "seed": 1}]}')
+    Path("entry.json").write_text('{"function": "experiments.behaviour:behaviour", "result": {}}')
     before = sorted(tmp_path.iterdir())
     assert main(["report", *arguments]) == 2
     error = capsys.readouterr().err.strip()
