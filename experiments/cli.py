@@ -57,9 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = None  # type: ignore[assignment]
         return 141
     except OSError as error:
-        if error.filename is None:
+        # What the system refuses has a number; anything else is a mistake of ours, to be seen in full.
+        if error.errno is None:
             raise
-        print(f"selforg: {error.filename}: {error.strerror}", file=sys.stderr)
+        where = "" if error.filename is None else f"{error.filename}: "
+        print(f"selforg: {where}{error.strerror}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         message = "interrupted; what was committed is safe, run the same command to go on"

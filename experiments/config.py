@@ -61,6 +61,8 @@ def read_toml(path: Path, cls: type[Any]) -> dict[str, Any]:
         raise ExperimentError(f"cannot read the configuration {path}: {error.strerror}") from error
     except tomllib.TOMLDecodeError as error:
         raise ExperimentError(f"{path} is not valid TOML: {error}") from error
+    except UnicodeDecodeError as error:
+        raise ExperimentError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
     hints = typing.get_type_hints(cls)
     values = {}
     for key, value in table.items():

@@ -1,5 +1,6 @@
 """The command line: every mistake is one clear line, exit status 2, and nothing written."""
 
+import errno
 import json
 import os
 import signal
@@ -150,6 +151,26 @@ def test_mistakes_in_a_configuration_file(tmp_path: Path, text: str, message: st
     (tmp_path / "c.toml").write_text(text)
     with pytest.raises(ExperimentError, match=message):
         read_toml(tmp_path / "c.toml", Learn)
+
+
+def test_a_configuration_file_in_another_encoding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.toml").write_bytes('robot = "kr\u00f6te"'.encode("latin-1"))
+    error = run_and_fail(capsys, "learn", "--config", str(tmp_path / "c.toml"))
+    assert "c.toml is not UTF-8 (byte 11); save it as UTF-8" in error
+
+
+def test_a_full_disk_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(error: OSError) -> None:
+        raise error
+
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr("experiments.doctor.doctor", lambda config: fail(full))
+    assert run_and_fail(capsys, "doctor") == "selforg: No space left on device"
+    monkeypatch.setattr("experiments.doctor.doctor", lambda config: fail(OSError("a mistake of ours")))
+    with pytest.raises(OSError, match="a mistake of ours"):
+        main(["doctor"])
 
 
 def test_a_pair_in_a_configuration_file_is_a_pair(tmp_path: Path) -> None:
