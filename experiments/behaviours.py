@@ -16,7 +16,7 @@ from experiments.errors import ExperimentError, FileError, nearest
 from experiments.hdf5 import attributes, put_attributes, reading, writable
 from experiments.onlooker import describe, see
 from experiments.record import Record, record
-from experiments.shipped import FOLDER, Shipped, shipped
+from experiments.shipped import FOLDER, Shipped, fetch_file, shipped
 
 TRANSIENT, SAMPLES = 10_000, 10_000
 """Samples after freezing that are left out, and those that are then looked at for the stated numbers."""
@@ -147,6 +147,9 @@ def _command(run: log.Run) -> str:
     # All freeze times, for each of them is a checkpoint: another world, bit by bit.
     times = " ".join(f"{t:g}" for t in run.config["freeze"])
     words += [f"--minutes {run.config['minutes']:g} --freeze {times}"]
+    for key in ("interval", "measure", "checkpoint"):
+        if run.config[key] != getattr(plain, key):
+            words.append(f"--{key} {run.config[key]}")
     for part, usual in (("body", plain.body), ("rule", plain.rule)):
         changed = {key: value for key, value in run.config[part].items() if usual.get(key) != value}
         if changed:
@@ -156,13 +159,8 @@ def _command(run: log.Run) -> str:
 
 def _check(item: Shipped, config: Behaviours) -> dict[str, Any]:
     """Record a behaviour for long; its numbers in the first and the last tenth, and the stationarity test."""
-    config.out.mkdir(parents=True, exist_ok=True)
-    path = config.out / f"{item.name}.h5"
-    if not path.exists():
-        shutil.copyfile(item.path, path)
-    record(
-        Record((path,), config.samples, transient=config.transient, jobs=config.jobs, quiet=config.quiet)
-    )
+    path = fetch_file(item.path, config.out)
+    record(Record((path,), config.samples, transient=config.transient, jobs=config.jobs, quiet=config.quiet))
     with log.open_run(path) as run:
         (found,) = run.behaviours.values()
         if found.reason:

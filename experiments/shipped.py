@@ -67,15 +67,26 @@ def find_behaviour(name: str) -> Path:
 
 def fetch(name: str, folder: Path = Path("runs")) -> Path:
     """A copy of a shipped behaviour to record into, FOLDER/NAME.h5; made unless it is there already."""
-    source, path = find_behaviour(name), folder / f"{name}.h5"
+    return fetch_file(find_behaviour(name), folder)
+
+
+def fetch_file(source: Path, folder: Path) -> Path:
+    """A copy of the file of a behaviour in a folder; what is there already must be of the same controller."""
+    path = folder / source.name
     if path.exists():
         with log.open_run(source) as ours, log.open_run(path) as theirs:
-            other = difference(ours.config, theirs.config) or list(ours.frozen) != list(theirs.frozen)
+            other = difference(ours.config, theirs.config) or _fingerprints(ours) != _fingerprints(theirs)
         if other:
-            raise FileError(f"{path} is another run than the behaviour {name}; move it away or delete it")
+            raise FileError(
+                f"{path} is another run than the behaviour {source.stem}; move it away or delete it"
+            )
         return path
     folder.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
     shutil.copyfile(source, temporary)
     temporary.replace(path)
     return path
+
+
+def _fingerprints(run: log.Run) -> dict[str, str]:
+    return {name: log.fingerprint(run, name) for name in run.frozen}

@@ -245,10 +245,10 @@ def test_keeping_a_behaviour_keeps_what_decides_it(run: Path, tmp_path: Path) ->
 def test_a_changed_setting_is_in_the_command(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     settings = Learn("hexapod", minutes=0.1, freeze=(0.1,), body={"gravity": 6.0}, rule={"eps": 0.003})
-    learn(dataclasses.replace(settings, out=path, quiet=True))
+    learn(dataclasses.replace(settings, checkpoint=250, out=path, quiet=True))
     keep(path, 0.1, tmp_path / "kept" / "light.h5", **SHORT)
     command = shipped(tmp_path / "kept")["light"].command
-    assert command.endswith("--body gravity=6.0 --rule eps=0.003")
+    assert command.endswith("--freeze 0.1 --checkpoint 250 --body gravity=6.0 --rule eps=0.003")
 
 
 def test_listing_and_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -273,6 +273,9 @@ def test_checking_that_a_behaviour_goes_on(
         item = recorded.behaviours["0.2min"]
         assert found["last"] == describe("hexapod", see(item, 1800, 2000))
     assert "first tenth" in capsys.readouterr().out
+    keep(run, 0.1, tmp_path / "mine.h5", **SHORT)
+    with pytest.raises(ExperimentError, match="another run than the behaviour mine"):
+        behaviours(settings)
 
 
 @pytest.mark.parametrize(
@@ -326,6 +329,12 @@ def test_a_copy_is_not_mixed_up_with_another_run(run: Path, tmp_path: Path) -> N
     path = fetch("hexapod-jump", tmp_path)
     assert path.read_bytes() == find_behaviour("hexapod-jump").read_bytes()
     assert fetch("hexapod-jump", tmp_path) == path
+    with h5py.File(path, "r+") as file:
+        C = file["frozen/8min/controller/C"]
+        C[0, 0] += 1
+        del C.attrs["crc32"]
+    with pytest.raises(ExperimentError, match="another run than the behaviour hexapod-jump"):
+        fetch("hexapod-jump", tmp_path)
     path.write_bytes(run.read_bytes())
     with pytest.raises(ExperimentError, match="another run than the behaviour hexapod-jump; move it away"):
         fetch("hexapod-jump", tmp_path)
