@@ -12,10 +12,20 @@ from rich.table import Table
 import controllers
 from experiments import log
 from experiments.console import console, plain_table
-from experiments.emergence import Emergence, Trial, learn_trial, make_trial, run, save, seeds, spread, trial
+from experiments.emergence import (
+    Emergence,
+    Trial,
+    learn_trial,
+    make_trial,
+    named,
+    run,
+    save,
+    seeds,
+    spread,
+    trial,
+)
 from experiments.errors import ExperimentError
 from experiments.loop import make_body
-from experiments.onlooker import name_mode
 from experiments.sweep import workspace
 from robots.audit import audit
 
@@ -57,7 +67,7 @@ def controls(config: Emergence) -> dict[str, Any]:
     for name in list(tasks)[1:]:  # the first is what `emergence` computes: it may be there already
         tasks[name] = [replace(task, freeze=task.freeze[-1:]) for task in tasks[name]]
     flat = run(trial, [task for group in tasks.values() for task in group], config, "controls")
-    found = {name: [flat.pop(0) for _ in group] for name, group in tasks.items()}
+    found = {name: [named(task, flat.pop(0)) for task in group] for name, group in tasks.items()}
     audits = [task for name in AUDITED for task in tasks[name][:3]]
     books = run(books_of, audits, config, "books of the energy")
     physics = {name: [books.pop(0) for _ in tasks[name][:3]] for name in AUDITED}
@@ -135,13 +145,13 @@ def _table(robot: str, found: dict[str, list[dict[str, Any]]]) -> Table:
     key, heading = ("airtime", "airtime") if robot == "hexapod" else ("joint_std", "joint std")
     table = plain_table("control", "frozen: modes", f"{heading}: least, median, most", "while learning")
     for name, rows in found.items():
-        last = [list(row["frozen"].values())[-1] for row in rows if "frozen" in row]
+        last = [list(row["frozen"].values())[-1] for row in rows if row["frozen"]]
         numbers = [x for x in last if "reason" not in x]
-        modes = Counter(name_mode(robot, x) for x in numbers)
+        modes = Counter(x["mode"] for x in numbers)
         modes["broke down"] = len(rows) - len(numbers)
         lived: Counter[str] = Counter()
         for row in rows:
-            lived.update(row.get("learning", {}).get("modes", ())[-12:])  # the last two minutes
+            lived.update(row["learning"]["modes"][-12:])  # the last two minutes
         table.add_row(name, _counts(modes), spread([x[key] for x in numbers]), _counts(lived, share=True))
     return table
 

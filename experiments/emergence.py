@@ -18,7 +18,7 @@ from experiments.config import Settings, outcome
 from experiments.console import console, plain_table, say
 from experiments.errors import ExperimentError, nearest
 from experiments.learn import Learn, learn, resolve
-from experiments.onlooker import DESCRIPTIONS, describe, name_mode, see, spells
+from experiments.onlooker import DESCRIPTIONS, name_mode, see, spells
 from experiments.record import Record, record
 from experiments.sweep import places, sweep, workspace
 
@@ -105,6 +105,7 @@ class Trial:
     transient: int
     body: dict[str, Any]
     rule: dict[str, Any]
+    window: float = WINDOW
 
 
 def emergence(config: Emergence) -> dict[str, Any]:
@@ -133,19 +134,33 @@ def emergence(config: Emergence) -> dict[str, Any]:
         return push(config)
     trials = [make_trial(config, seed) for seed in seeds(config)]
     found = run(trial, trials, config, f"{config.robot} emergence")
-    rows = [_named(config.robot, task.seed, row) for task, row in zip(trials, found, strict=True)]
+    rows = [{"seed": task.seed} | named(task, row) for task, row in zip(trials, found, strict=True)]
     document = save(config, "emergence", {"rows": rows, "verdict": verdict(config.robot, rows)})
     console().print(table(config.robot, rows))
     print("\n".join(document["verdict"]))
     return document
 
 
-def _named(robot: str, seed: int, row: dict[str, Any]) -> dict[str, Any]:
-    """A row with its modes named by today's criteria, whenever its numbers were measured."""
-    for numbers in row.get("frozen", {}).values():
-        if "reason" not in numbers:
-            numbers["mode"] = name_mode(robot, numbers)
-    return {"seed": seed} | row
+def named(task: Trial, row: dict[str, Any]) -> dict[str, Any]:
+    """What a trial found with its modes named by today's criteria, whenever its numbers were measured.
+
+    Returns
+    -------
+    dict
+        The row with a `mode` in each of `frozen`; `learning` becomes the mode in each window, the longest
+        stay in each mode [s] and, for the hexapod, the minute of its first jumps.
+    """
+    frozen = {
+        name: numbers if "reason" in numbers else {"mode": name_mode(task.robot, numbers)} | numbers
+        for name, numbers in row.get("frozen", {}).items()
+    }
+    windows = row.get("learning", [])
+    modes = [name_mode(task.robot, numbers) for numbers in windows]
+    learning: dict[str, Any] = {"modes": modes, "longest": spells(modes, task.window)}
+    if task.robot == "hexapod":
+        jumps = [i for i, numbers in enumerate(windows) if numbers["airtime"] > 0.05]
+        learning["first_jumps"] = jumps[0] * task.window / 60 if jumps else None
+    return row | {"learning": learning, "frozen": frozen}
 
 
 def seeds(config: Emergence) -> range:
@@ -179,7 +194,7 @@ def make_trial(
         rule=config.rule | (rule or {}),
     )
     wanted = resolve(wanted)
-    shared = {f.name for f in dataclasses.fields(Trial)} - {"samples", "transient"}
+    shared = {f.name for f in dataclasses.fields(Trial)} - {"samples", "transient", "window"}
     values = {name: getattr(wanted, name) for name in shared}
     return Trial(**values, samples=config.samples, transient=config.transient)
 
@@ -195,14 +210,17 @@ def trial(config: Trial) -> dict[str, Any]:
     Returns
     -------
     dict
-        `seed`; `reason`, why learning broke down, if it did; `learning`: the mode in each window of 10 s, the
-        longest stay in each mode [s] and, for the hexapod, the minute of its first jumps; `frozen`: by
-        freeze time, as told by the robot's description, or a `reason`.
+        `seed`; `reason`, why learning broke down, if it did; `learning`: what the robot's description tells
+        of each window; `frozen`: the same by freeze time, or a `reason`. `named` says which modes these are.
     """
     with workspace() as folder:
         path = learn_trial(config, folder)
         with log.open_run(path) as learned:
-            row = {"seed": config.seed, "reason": learned.learning.reason, "learning": _learning(learned)}
+            row = {
+                "seed": config.seed,
+                "reason": learned.learning.reason,
+                "learning": _learning(learned, config.window),
+            }
             any_frozen = bool(learned.frozen)
         if any_frozen:
             step = config.body["control_step"]
@@ -218,7 +236,7 @@ def trial(config: Trial) -> dict[str, Any]:
                 elif found.reason:
                     frozen[log.label(minutes)] = {"reason": found.reason}
                 else:
-                    frozen[log.label(minutes)] = describe(config.robot, see(found))
+                    frozen[log.label(minutes)] = DESCRIPTIONS[config.robot](see(found))
     return row | {"frozen": frozen}
 
 
@@ -229,21 +247,14 @@ def learn_trial(config: Trial, folder: Path) -> Path:
     return learn(Learn(**settings, out=folder / "run.h5", quiet=True))
 
 
-def _learning(learned: log.Run) -> dict[str, Any]:
-    if learned.learning.steps < WINDOW * learned.learning.attrs["rate_hz"]:
-        return {"modes": [], "longest": {}}
+def _learning(learned: log.Run, seconds: float) -> list[dict[str, Any]]:
+    """What each window of learning looks like, one after the other."""
+    if learned.learning.steps < seconds * learned.learning.attrs["rate_hz"]:
+        return []
     whole = see(learned.learning)
-    window = round(WINDOW * whole.rate / whole.every)
-    numbers = [
-        describe(learned.robot, whole.part(start, start + window))
-        for start in range(0, len(whole.measures["z"]) - window + 1, window)
-    ]
-    modes = [found["mode"] for found in numbers]
-    told: dict[str, Any] = {"modes": modes, "longest": spells(modes, WINDOW)}
-    if learned.robot == "hexapod":
-        jumps = [i for i, found in enumerate(numbers) if found["airtime"] > 0.05]
-        told["first_jumps"] = jumps[0] * WINDOW / 60 if jumps else None
-    return told
+    window = round(seconds * whole.rate / whole.every)
+    starts = range(0, len(whole.measures["z"]) - window + 1, window)
+    return [DESCRIPTIONS[learned.robot](whole.part(start, start + window)) for start in starts]
 
 
 def verdict(robot: str, rows: list[dict[str, Any]]) -> list[str]:

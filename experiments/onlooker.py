@@ -228,7 +228,7 @@ def peak(values: Floats, rate: float) -> tuple[float, float]:
     frequency = np.fft.rfftfreq(len(values), 1 / rate)
     power[0] = 0.0  # what the window leaves of the mean
     largest = frequency[np.argmax(power)]
-    near = np.abs(frequency - largest) <= HALF_WIDTH
+    near = np.abs(frequency - largest) < HALF_WIDTH + 1e-6  # 10 s have bins .1 Hz apart, but for rounding
     return float(largest), float(power[near].sum() / power.sum())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -32,11 +33,19 @@ class Pushed:
 
 def push(config: Emergence) -> dict[str, Any]:
     """Push every frozen behaviour of every seed to either side and print the modes before and after."""
-    if not config.impulse > 0:
-        raise ExperimentError(f"--impulse is {config.impulse:g}; it must be greater than 0")
+    if config.robot != "snake":
+        raise ExperimentError(
+            f"--push pushes a long body at its middle, across its length; {config.robot!r} is not: use snake"
+        )
+    if not 0 < config.impulse < math.inf:
+        raise ExperimentError(f"--impulse is {config.impulse:g}; it must be greater than 0 and finite")
     tasks = [Pushed(make_trial(config, seed), config.impulse) for seed in seeds(config)]
     found = run(push_all, tasks, config, f"push the {config.robot}")
-    rows = [row for seed in found for row in seed.get("pushes", [seed])]
+    rows = [
+        row
+        for task, one in zip(tasks, found, strict=True)
+        for row in one.get("pushes", [{"seed": task.trial.seed} | one])
+    ]
     lines = _verdict(rows, config)
     document = save(config, "push", {"rows": rows, "verdict": lines})
     console().print(_table(config.robot, rows))
@@ -58,6 +67,8 @@ def push_all(config: Pushed) -> dict[str, Any]:
         path = learn_trial(trial, folder)
         with log.open_run(path) as learned:
             frozen = dict(learned.frozen)
+            if not frozen:
+                raise ExperimentError(learned.learning.reason or "nothing was frozen")
     rows = []
     for name, state in frozen.items():
         for direction, sign in DIRECTIONS.items():

@@ -5,6 +5,7 @@ The settings are the files in experiments/paper/.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -68,14 +69,14 @@ def decomposition_settings(r: Recipe) -> dict[str, Any]:
     return {key: getattr(r, key) for key in keys} | width
 
 
-def evaluate(sums: q.CorrelationSums, r: Recipe) -> dict[str, float]:
+def evaluate(sums: q.CorrelationSums, r: Recipe) -> dict[str, float | None]:
     """One column of a table from correlation sums: D, const, E_state, E_mem, E_core and their quality.
 
     D and const belong to the longest straight piece of E_M that overlaps the range (the paper chose by hand
-    among several; this picks the same ones on its data). They are missing if there is none.
+    among several; this picks the same ones on its data). They are None if there is none.
     """
     mean = q.decompose(sums, **decomposition_settings(r)).over(*r.range)
-    values = {
+    values: dict[str, float | None] = {
         name: float(getattr(mean, name))
         for name in ("E_state", "E_mem", "E_core", "E_core_sd", "drift", "kappa", "deterministic", "no_fit")
     }
@@ -86,9 +87,7 @@ def evaluate(sums: q.CorrelationSums, r: Recipe) -> dict[str, float]:
         **({"fit_points": r.line_points} if r.line_points else {"fit_octaves": r.line_octaves or 2.0}),
     )
     line = longest_overlapping(lines, r.range)
-    if line is not None:
-        values |= {"D": line.D, "const": line.const}
-    return values
+    return values | {"D": line.D if line else None, "const": line.const if line else None}
 
 
 def longest_overlapping(
@@ -109,10 +108,12 @@ def crossover(
 
     h_m^c is the mean of h_m + ln eps over the smallest octave with at least `pairs` close pairs in m + 1
     dimensions; h_KS the mean of h_{plateau_m} over the scales `plateau`. 0, not reached, if h_m does not grow
-    as -ln eps in that octave but at less than half that rate.
+    as -ln eps in that octave but at less than half that rate; NaN if no scale has so many pairs.
     """
     e = q.entropies(sums)
     enough = sums.C[m] * all_pairs(sums) >= pairs
+    if enough.sum() < 2:
+        return math.nan
     smallest = float(sums.eps[enough].min())
     octave = (e.eps >= smallest) & (e.eps <= 2 * smallest)
     x, h = np.log(e.eps[octave]), e.h[m][octave]

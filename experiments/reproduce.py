@@ -105,10 +105,11 @@ def settings_of(config: Reproduce, name: str) -> dict[str, Any]:
 
 def _reproduce(config: Reproduce, name: str) -> dict[str, Any]:
     part = settings_of(config, name)
-    stem = config.out / f"reproduce-{name}{'-quick' if config.quick else ''}"
-    # Recordings of different lengths do not share a run file.
-    length = f"-{config.samples}" if config.samples is not None else ""
-    folder = config.out / (stem.name.removeprefix("reproduce-") + length)
+    # Recordings of different lengths do not share a run file, and a short try leaves the full tables alone.
+    samples = "" if config.samples is None else f"-{config.samples}"
+    seeds = "" if config.seeds is None else "-seeds-" + "-".join(map(str, config.seeds))
+    folder = config.out / f"{name}{'-quick' if config.quick else ''}{samples}"
+    stem = config.out / f"reproduce-{folder.name}{seeds}"
     folder.mkdir(parents=True, exist_ok=True)
     done = RUN[name](part, folder, Scale(config.jobs, config.backend, config.scheduler), config.quiet)
     document: dict[str, Any] = to_plain(
@@ -163,7 +164,7 @@ COUNTED = {AGREES: "agree", ORDERED: "have the same ordering", DIFFERS: "differ"
 
 
 def words(document: dict[str, Any]) -> list[str]:
-    """What came out, in sentences: the count of verdicts, the findings, and what a quick run costs.
+    """What came out, in sentences: the count of verdicts, failures, the findings, and what a quick run costs.
 
     Sentences that belong to the one before are indented.
     """
@@ -173,6 +174,11 @@ def words(document: dict[str, Any]) -> list[str]:
     seeds = len(settings["seeds"])
     series = f"{settings['samples']:,} samples, {seeds} seed{'s' if seeds > 1 else ''}"
     said = [f"Of {len(verdicts)} numbers {', '.join(counts)} ({series})."]
+    measured = document["measurements"]
+    if reasons := [one["reason"] for one in measured if one.get("reason")]:
+        said.append(
+            f"No numbers from {len(reasons)} of {len(measured)}: {'; '.join(dict.fromkeys(reasons))}."
+        )
     for finding in document["findings"]:
         first, *rest = sentences(finding)
         said += [first, *(f"  On {text}" for text in rest)]

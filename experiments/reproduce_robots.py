@@ -14,7 +14,7 @@ import quantify as q
 from experiments import log
 from experiments.beside import rows
 from experiments.findings import Values, judge
-from experiments.learn import Learn, learn_all
+from experiments.learn import Learn, learn_all, resolve
 from experiments.loop import find_robot
 from experiments.quantify import Quantify, quantify_behaviours
 from experiments.record import Record, record
@@ -50,12 +50,14 @@ class Wanted:
 
 @dataclass(frozen=True)
 class RunTask:
-    """A recorded run to be measured. What it was recorded with stands here too: it decides the result."""
+    """A recorded run to be measured, with all it was learned and recorded with: that decides the result."""
 
     path: str
     seed: int
     robot: str
     controller: str
+    minutes: float
+    freeze: tuple[float, ...]
     body: dict[str, Any]
     rule: dict[str, Any]
     samples: int
@@ -148,11 +150,14 @@ def _task(part: dict[str, Any], run: str, config: Learn) -> RunTask:
         for b in part["behaviour"]
         if b["run"] == run
     )
+    config = resolve(config)
     return RunTask(
         path=str(config.path),
         seed=config.seed,
         robot=config.robot,
         controller=config.controller,
+        minutes=config.minutes,
+        freeze=config.freeze,
         body=config.body,
         rule=config.rule,
         samples=part["samples"],
@@ -178,22 +183,27 @@ def measure(task: RunTask) -> dict[str, Any]:
                 found[wanted.name] = {"reason": run.learning.reason or "not recorded"}
                 continue
             recording = run.behaviours[name]
+            if recording.reason:
+                found[wanted.name] = {"reason": recording.reason}
+                continue
             x = recording.sensors[:, sensor].astype(float)
-            reason = recording.reason
         results, _, failures = quantify_behaviours(
             Quantify(str(path), freeze=(wanted.minutes,), quiet=True), path
         )
         if name in failures:
-            found[wanted.name] = {"reason": reason or str(failures[name])}
+            found[wanted.name] = {"reason": str(failures[name])}
         else:
-            found[wanted.name] = _numbers(task, wanted, x, results[name]) | {"reason": reason}
+            found[wanted.name] = _numbers(task, wanted, x, results[name]) | {"reason": ""}
     return found
 
 
 def _numbers(task: RunTask, wanted: Wanted, x: Floats, result: q.Quantification) -> dict[str, Any]:
     PI = _predictive(task, wanted, x)
     std = float(x.std())
-    columns = {c.name: _try(evaluate, result.sums, c.recipe) | {"PI": PI} for c in wanted.columns}
+    columns = {
+        c.name: dict.fromkeys(QUANTITIES) | _try(evaluate, result.sums, c.recipe) | {"PI": PI}
+        for c in wanted.columns
+    }
     views = {AUTOMATIC: {name: getattr(result, name).value for name in VIEWED}}
     for lo, hi in task.common:
         views[f"scales {lo:g} to {hi:g}"] = _try(_over, result, lo, hi)
@@ -211,13 +221,16 @@ def _numbers(task: RunTask, wanted: Wanted, x: Floats, result: q.Quantification)
     }
 
 
-def _predictive(task: RunTask, wanted: Wanted, x: Floats) -> float:
-    """Largest predictive information over m at the smallest eta."""
+def _predictive(task: RunTask, wanted: Wanted, x: Floats) -> float | None:
+    """Largest predictive information over m at the smallest eta; None where there are too few samples."""
     settings = {key: value for key, value in task.predictive.items() if key != "samples"}
     tau = find_robot(task.robot).tau
-    found = predictive_information(
-        x[: task.predictive["samples"]], tau=tau, eta=wanted.eta, half=False, rng=task.seed, **settings
-    )
+    try:
+        found = predictive_information(
+            x[: task.predictive["samples"]], tau=tau, eta=wanted.eta, half=False, rng=task.seed, **settings
+        )
+    except ValueError:
+        return None
     return float(np.nanmax(found.PI))
 
 

@@ -104,7 +104,7 @@ def lorenz(part: dict[str, Any], folder: Path, scale: Scale, quiet: bool) -> dic
     found = sweep(lorenz_task, tasks, store=folder / "store", title="lorenz", quiet=quiet, **asdict(scale))
     files = [_save(folder, t, done) for t, done in zip(tasks, found, strict=True) if "result" in done]
     return {
-        "rows": _table(columns, found, LORENZ),
+        "rows": _table(columns, [t.column for t in tasks], found, LORENZ),
         "measurements": [{k: v for k, v in done.items() if k != "result"} for done in found],
         "files": files,
     }
@@ -112,6 +112,7 @@ def lorenz(part: dict[str, Any], folder: Path, scale: Scale, quiet: bool) -> dic
 
 def _table(
     columns: dict[str, dict[str, Any]],
+    which: list[str],
     found: list[dict[str, Any]],
     quantities: tuple[str, ...],
     ordering: bool = True,
@@ -121,16 +122,18 @@ def _table(
         quantities,
         {name: column["paper"] for name, column in columns.items()},
         {name: column["tolerance"] for name, column in columns.items()},
-        {name: [d["values"] for d in found if d.get("column") == name] for name in columns},
+        {
+            name: [d.get("values", {}) for n, d in zip(which, found, strict=True) if n == name]
+            for name in columns
+        },
         ordering,
     )
 
 
 def _save(folder: Path, task: LorenzTask, done: dict[str, Any]) -> Path:
     """Write the series and its result, for the page and for whoever wants to look closer."""
-    series = folder / f"lorenz {task.column}.npy".replace(" ", "-")
-    if not series.exists():
-        np.save(series, task.series())
+    series = folder / f"lorenz {task.column} {task.seed}.npy".replace(" ", "-")
+    np.save(series, task.series())
     settings = outcome(
         Quantify(
             str(series),
@@ -215,7 +218,7 @@ def ar2(part: dict[str, Any], folder: Path, scale: Scale, quiet: bool) -> dict[s
     quantities = tuple(columns[f"delay {part['delays'][0]}"]["paper"])
     x = process.sample(min(part["samples"], TO_LOOK_AT), part["seeds"][0])
     return {
-        "rows": _table(columns, found, quantities, ordering=False),
+        "rows": _table(columns, [f"delay {t.tau}" for t in tasks], found, quantities, ordering=False),
         "measurements": found,
         "files": [_curves(folder, x, tau, part) for tau in part["delays"]],
     }

@@ -27,10 +27,12 @@ class Share:
         self.counts = counts
         self.total = counts.sum(axis=(0, 1))
         self.examined = examined
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.C = np.minimum(self.total / examined, 1.0)
-            self.variance = (1 - share) * np.maximum(1 - self.C, 1 / self.total) / self.total
-            self.variance += (1 - share) * excluded / (examined * all_pairs)
+        self.C = np.minimum(self.total / examined, 1.0)
+        self.variance = np.zeros(self.total.shape)
+        if share < 1:
+            with np.errstate(divide="ignore"):
+                poisson = np.maximum(1 - self.C, 1 / self.total) / self.total
+            self.variance = (1 - share) * (poisson + excluded / (examined * all_pairs))
 
     def part(self, dimensions: slice, scales: slice) -> Share:
         """The same share, for some of its dimensions and scales."""

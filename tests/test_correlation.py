@@ -219,6 +219,13 @@ def test_shares_keep_their_promise(shared_and_exact) -> None:
     np.testing.assert_array_equal(shares.C[shares.error == 0], exact.C[shares.error == 0])
 
 
+def test_all_pairs_leave_no_doubt_even_if_none_is_close(shared_and_exact) -> None:
+    shares, exact = shared_and_exact
+    all_counted = shares.examined == exact.examined
+    assert (exact.pairs[all_counted] == 0).any()
+    assert (shares.error[all_counted] == 0).all()
+
+
 def test_shares_are_unbiased() -> None:
     x = Henon().sample(8000, 1)[:, 0]
     z, order = by_phase(x[None], 1)

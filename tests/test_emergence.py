@@ -12,7 +12,7 @@ from controllers import Frozen
 from experiments import controls as control
 from experiments.behaviours import Behaviours, behaviours, keep, measure
 from experiments.cli import main
-from experiments.emergence import Emergence, Trial, emergence, make_trial, trial, verdict
+from experiments.emergence import Emergence, Trial, emergence, make_trial, named, trial, verdict
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, learn
 from experiments.log import open_run
@@ -41,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_trial_is_what_learn_and_record_do(tmp_path: Path) -> None:
     config = make_trial(small(tmp_path, freeze=(0.1, 0.2)), 3)
-    row = trial(config)
+    row = named(config, trial(config))
     path = tmp_path / "run.h5"
     learn(Learn("hexapod", minutes=0.2, freeze=(0.1, 0.2), seed=3, out=path, quiet=True))
     record(Record((path,), 1000, transient=100, measure=0.02, jobs=1, quiet=True))
@@ -53,6 +53,18 @@ def test_a_trial_is_what_learn_and_record_do(tmp_path: Path) -> None:
     assert len(row["learning"]["modes"]) == 1
     assert row["learning"]["longest"] == {row["learning"]["modes"][0]: 10.0}
     assert row["learning"]["first_jumps"] is None
+
+
+def test_modes_are_named_when_they_are_told(tmp_path: Path) -> None:
+    """Numbers are kept, names follow the criteria of the day."""
+    numbers = {"airtime": 0.4, "peak_share": 0.9, "std_x1": 0.5}
+    frozen = {"8min": numbers, "4min": {"reason": "x"}}
+    row = {"learning": [numbers | {"airtime": 0.0}, numbers, numbers], "frozen": frozen}
+    found = named(make_trial(small(tmp_path), 1), row)
+    assert found["learning"]["modes"] == ["up-down", "jumping", "jumping"]
+    assert found["learning"]["longest"] == {"up-down": 10.0, "jumping": 20.0}
+    assert found["learning"]["first_jumps"] == pytest.approx(1 / 6)
+    assert found["frozen"]["8min"]["mode"] == "jumping" and found["frozen"]["4min"] == {"reason": "x"}
 
 
 def test_table_verdict_and_numbers(
@@ -119,6 +131,8 @@ def test_verdicts_count_seeds() -> None:
         (["hexapod", "--controls", "--push"], "two experiments: ask for one at a time"),
         (["hexapod", "--controls", "--controller", "dep"], "switches off terms of ulr; the rule is 'dep'"),
         (["snake", "--push", "--impulse", "-1"], "--impulse is -1; it must be greater than 0"),
+        (["snake", "--push", "--impulse", "inf"], "--impulse is inf; it must be greater than 0 and finite"),
+        (["hexapod", "--push"], "across its length; 'hexapod' is not: use snake"),
     ],
 )
 def test_wishes_that_cannot_be_fulfilled(
@@ -367,5 +381,5 @@ def test_stored_numbers_are_plain(run: Path, tmp_path: Path) -> None:
 def test_trials_know_everything_that_decides_them(tmp_path: Path) -> None:
     fields = {f.name for f in dataclasses.fields(Trial)}
     learned = {"robot", "controller", "seed", "minutes", "freeze", "body", "rule"}
-    assert fields == learned | {"samples", "transient"}
+    assert fields == learned | {"samples", "transient", "window"}
     assert "gravity" in make_trial(small(tmp_path), 1).body

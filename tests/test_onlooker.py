@@ -37,6 +37,14 @@ def test_a_sine_is_one_peak() -> None:
     assert share == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.parametrize("frequency", [1.1, 1.6, 1.85, 1.875, 2.1])
+def test_a_sine_is_one_peak_in_ten_seconds_too(frequency: float) -> None:
+    """Bins are .1 Hz apart there: rounding must not decide which of them belong to the peak."""
+    found, share = peak(np.sin(2 * np.pi * frequency * np.arange(50) / 5), 5.0)
+    assert found == pytest.approx(frequency, abs=0.051)
+    assert share > 0.95  # Hann's window puts all of a sine into three bins, nearly all if it lies between two
+
+
 def test_two_sines_share_the_variance() -> None:
     values = 5 + np.sin(2 * np.pi * 1.3 * T) + 0.5 * np.sin(2 * np.pi * 3 * T)
     frequency, share = peak(values, RATE)

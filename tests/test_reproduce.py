@@ -21,11 +21,14 @@ from experiments.beside import (
 from experiments.cli import main
 from experiments.errors import ExperimentError
 from experiments.findings import CONTRARY, HOLDS, OPEN, judge, sentences
+from experiments.learn import Learn
 from experiments.reference import PARTS, crossover, evaluate, longest_overlapping, read_part, recipe
-from experiments.reproduce import Reproduce, as_markdown, reproduce, settings_of
+from experiments.reproduce import Reproduce, as_markdown, reproduce, settings_of, words
+from experiments.reproduce_robots import _task
 from experiments.reproduce_systems import lorenz
 from experiments.sweep import Scale
-from quantify import ScalingFit, read_tisean
+from quantify import ScalingFit, correlation_sums, read_tisean
+from quantify.systems import Lorenz
 
 ROOT = Path(__file__).parents[1]
 ORIGINAL = ROOT / ".." / "shared" / "data" / "original"
@@ -210,13 +213,13 @@ def test_lorenz_and_ar2_from_nothing(tmp_path, capsys):
     assert main(["reproduce", "lorenz", *out]) == 0
     said = capsys.readouterr().out
     assert "E_core" in said and "verdict" in said
-    document = json.loads((tmp_path / "reproduce-lorenz.json").read_text())
+    document = json.loads((tmp_path / "reproduce-lorenz-6000-seeds-1.json").read_text())
     assert document["command"] == "selforg reproduce lorenz --samples 6000 --seeds 1"
     assert {row["quantity"] for row in document["rows"]} >= {"D", "const", "E_state", "E_mem", "E_core", "PI"}
-    assert as_markdown(document) == (tmp_path / "reproduce-lorenz.md").read_text()
-    page = (tmp_path / "reproduce-lorenz.html").read_text()
+    assert as_markdown(document) == (tmp_path / "reproduce-lorenz-6000-seeds-1.md").read_text()
+    page = (tmp_path / "reproduce-lorenz-6000-seeds-1.html").read_text()
     assert "same ordering" in page and "2.54" in page
-    assert (tmp_path / "reproduce-lorenz.pdf").stat().st_size > 10_000
+    assert (tmp_path / "reproduce-lorenz-6000-seeds-1.pdf").stat().st_size > 10_000
     stored = {p: p.stat().st_mtime_ns for p in (tmp_path / "lorenz-6000" / "store").glob("*.json")}
     part = settings_of(Reproduce("lorenz", samples=6000, seeds=(1,)), "lorenz")
     again = lorenz(part, tmp_path / "lorenz-6000", Scale(jobs=1), quiet=True)
@@ -226,7 +229,7 @@ def test_lorenz_and_ar2_from_nothing(tmp_path, capsys):
     assert main(["reproduce", "ar2", *out]) == 0
     exact = {
         (row["quantity"], row["column"]): row["paper"]
-        for row in json.loads((tmp_path / "reproduce-ar2.json").read_text())["rows"]
+        for row in json.loads((tmp_path / "reproduce-ar2-6000-seeds-1.json").read_text())["rows"]
     }
     # The specification's values; E_3 at delay 10 is not the 3.36 that the paper prints.
     assert exact["E_3", "delay 1"] == pytest.approx(7.4793, abs=1e-4)
@@ -277,6 +280,40 @@ def test_hexapod_from_nothing(tmp_path, capsys, monkeypatch):
 def test_wishes_that_cannot_be_fulfilled(config, words):
     with pytest.raises(ExperimentError, match=words):
         reproduce(config)
+
+
+def test_seeds_that_fail_are_counted(tmp_path, monkeypatch):
+    values = {"D": 2.0, "const": None, "E_core": 2.5}
+
+    def found(function, tasks, **_):
+        return [
+            {"reason": "no memory"} if t.seed == 2 else {"column": t.column, "values": values} for t in tasks
+        ]
+
+    monkeypatch.setattr("experiments.reproduce_systems.sweep", found)
+    part = settings_of(Reproduce("lorenz", seeds=(1, 2, 3)), "lorenz")
+    done = lorenz(part, tmp_path, Scale(jobs=1), quiet=True)
+    counted = {(row.quantity, row.n, row.of) for row in done["rows"]}
+    assert {("D", 2, 3), ("E_core", 2, 3), ("const", 0, 3)} <= counted
+    document = {"rows": [], "settings": part, "findings": [], "measurements": done["measurements"]}
+    assert "No numbers from 4 of 12: no memory." in words(document)
+
+
+def test_what_is_not_there_is_none(monkeypatch):
+    x = Lorenz().sample(3000, 1)[:, 0]
+    sums = correlation_sums(x, tau=10, m_max=10, eps=[16 * 2 ** (-k / 8) for k in range(40)], theiler=100)
+    assert math.isnan(crossover(sums, m=6, pairs=1e9, plateau_m=4, plateau=(1.0, 4.0)))
+    monkeypatch.setattr("quantify.fit_scaling", lambda *_, **__: ())
+    found = evaluate(sums, replace(recipe(read_part("lorenz")["column"][0]), eps_min=1.0, range=(2.0, 8.0)))
+    assert found["D"] is None and found["const"] is None and found["E_core"] is not None
+
+
+def test_a_measurement_belongs_to_all_settings_of_its_run(tmp_path):
+    part = read_part("hexapod")
+    run = Learn("hexapod", minutes=8.0, freeze=(2.0, 4.0, 8.0), out=tmp_path / "x.h5")
+    task = _task(part, "hexapod-ulr", run)
+    assert task.body["gravity"] == 9.81 and task.rule["C_0"] == 0.7 and task.freeze == (2.0, 4.0, 8.0)
+    assert task != _task(part, "hexapod-ulr", replace(run, minutes=9.0))
 
 
 # The document
