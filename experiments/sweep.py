@@ -116,9 +116,10 @@ def sweep(
     Returns
     -------
     list of dict
-        In the order of `configs`. A task that failed has the single entry "reason". An ExperimentError is an
-        outcome and is stored like any other; after any other exception the task is tried again by the next
-        sweep.
+        In the order of `configs`. A task that failed has the entry "reason". An ExperimentError is an outcome
+        and is stored like any other. Any other exception, and one that comes from a module that a worker
+        cannot import, says nothing about the task: beside "reason" stands "unfinished": True, and the next
+        sweep tries it again.
 
     Raises
     ------
@@ -154,7 +155,14 @@ def sweep(
                     write_entry(store, key, entry)
                 entries[key] = entry
                 tell()
-    return [entries[key].get("result", {"reason": entries[key].get("failed", "")}) for key in keys]
+    return [_result(entries[key]) for key in keys]
+
+
+def _result(entry: dict[str, Any]) -> dict[str, Any]:
+    if "result" in entry:
+        found: dict[str, Any] = entry["result"]
+        return found
+    return {"reason": entry["failed"], "unfinished": True}
 
 
 @contextmanager
@@ -308,6 +316,8 @@ def _compute(job: _Job) -> dict[str, Any]:
     except (OSError, MemoryError, FileError) as error:
         return {"failed": str(error) or type(error).__name__}
     except ExperimentError as error:
+        if _lacks_module(error):
+            return {"failed": str(error)}
         result = {"reason": str(error)}
     except ValueError as error:
         return {"failed": str(error)}
@@ -329,6 +339,11 @@ def _compute(job: _Job) -> dict[str, Any]:
             "peak_MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit),
         },
     }
+
+
+def _lacks_module(error: BaseException | None) -> bool:
+    """Whether an error comes from a failed import: of the worker's path, which can be mended."""
+    return error is not None and (isinstance(error, ImportError) or _lacks_module(error.__cause__))
 
 
 # Looking them up takes longer than a small task.

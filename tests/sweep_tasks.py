@@ -32,6 +32,10 @@ def task(config: Settings) -> dict[str, Any]:
     time.sleep(config.seconds)
     if config.fail == "experiment":
         raise ExperimentError(f"seed {config.seed} cannot be")
+    if config.fail == "import":
+        from experiments.learn import find_rule  # here, because it is slow to import
+
+        find_rule("no_such_module:Rule")
     if config.fail == "value":
         raise ValueError(f"seed {config.seed} is odd")
     if config.fail == "mistake":

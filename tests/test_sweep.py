@@ -58,16 +58,18 @@ def test_a_key_depends_on_function_and_configuration_and_on_nothing_else(notes: 
 def test_a_task_that_fails_says_why_and_does_not_stop_the_others(
     tmp_path: Path, notes: Path, jobs: int
 ) -> None:
-    kinds = ["", "experiment", "value", "file", "", "mistake"]
+    kinds = ["", "experiment", "value", "file", "", "import", "mistake"]
     configs = [Settings(seed, notes, fail=kind) for seed, kind in enumerate(kinds)]
     rows = sweep(task, configs, store=tmp_path, jobs=jobs, quiet=True)
     assert "KeyError in sweep_tasks.py line" in rows.pop()["reason"]
-    assert [row.get("reason") for row in rows] == [
+    assert "module 'no_such_module' cannot be imported" in rows[5]["reason"]
+    assert [row.get("reason") for row in rows[:5]] == [
         *(None, "seed 1 cannot be", "seed 2 is odd", "the disk is full", None),
     ]
-    # What cannot be is an outcome; what went wrong on the way is tried again.
+    # What cannot be is an outcome; what went wrong on the way is said to be unfinished and tried again.
+    assert ["unfinished" in row for row in rows] == [False, False, True, True, False, True]
     sweep(task, configs, store=tmp_path, jobs=jobs, quiet=True)
-    assert [len(list(notes.glob(f"{seed}-begun-*"))) for seed in range(5)] == [1, 1, 2, 2, 1]
+    assert [len(list(notes.glob(f"{seed}-begun-*"))) for seed in range(6)] == [1, 1, 2, 2, 1, 2]
 
 
 def test_a_task_finds_what_its_interrupted_attempt_left_and_the_folder_goes_when_it_is_done(
@@ -75,7 +77,9 @@ def test_a_task_finds_what_its_interrupted_attempt_left_and_the_folder_goes_when
 ) -> None:
     config = Settings(1, notes, fail="once")
     key = task_key(heavy, config)
-    assert sweep(heavy, [config], store=tmp_path, quiet=True) == [{"reason": "interrupted"}]
+    assert sweep(heavy, [config], store=tmp_path, quiet=True) == [
+        {"reason": "interrupted", "unfinished": True}
+    ]
     assert (tmp_path / key / "data").exists()
     assert sweep(heavy, [config], store=tmp_path, quiet=True) == [{"found": ["data"]}]
     assert not (tmp_path / key).exists()
@@ -207,7 +211,7 @@ def start(store: Path, notes: Path, seeds: int, seconds: float) -> "subprocess.P
     )
 
 
-def wait_until(condition: object, seconds: float = 20.0) -> None:
+def wait_until(condition: object, seconds: float = 60.0) -> None:
     """Fail unless something becomes true in time."""
     end = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
