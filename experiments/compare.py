@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import json
+import math
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ def compare(config: Compare) -> dict[str, Any]:
     dict
         What is saved as JSON: settings, body and rule settings with their origin, a row per run, and for each
         robot the ranking and all paired differences. null stands for a value that does not exist; as a bound
-        of an interval it is a run that failed.
+        of an interval it is a run without one. A difference from such a run is "inf" or "-inf".
     """
     for name in ("robots", "controllers"):
         if not getattr(config, name):
@@ -154,6 +155,8 @@ def _tune(config: Compare, starts: list[Behaviour]) -> list[Behaviour]:
 
 def _task(config: Compare, robot: str, controller: str) -> Behaviour:
     """The task of the first seed, with every setting spelled out; refuses what cannot run."""
+    if config.freeze == 0:
+        raise ExperimentError("--freeze is 0; it must be greater than 0: there is nothing learned to freeze")
     freeze = config.minutes if config.freeze is None else config.freeze
     body = resolve(Learn(robot, config.body_of, config.minutes, (freeze,))).body
     rule = resolve(Learn(robot, controller, config.minutes, (freeze,))).rule
@@ -177,8 +180,10 @@ def measure_of(config: Any, robot: str) -> Measure:
         raise ExperimentError(f"--transient is {config.transient}; it must be 0 or more")
     for name in ("common", "relative"):
         low, high = getattr(config, name)
-        if not 0 < low < high:
-            raise ExperimentError(f"--{name} is {low:g} {high:g}; 0 < smaller scale < larger scale is needed")
+        if not 0 < low < high < math.inf:
+            raise ExperimentError(
+                f"--{name} is {low:g} {high:g}; 0 < smaller scale < larger scale < inf is needed"
+            )
     return Measure(
         config.samples,
         config.transient,
@@ -242,7 +247,8 @@ def _save(config: Compare, document: dict[str, Any]) -> None:
             print(f"- {sentence}")
     for row in document["rows"]:
         if row["reason"]:
-            say(f"{row['robot']} {row['controller']} seed {row['seed']}: {row['reason']}", config.quiet)
+            kind = "unfinished: " if row.get("unfinished") else ""
+            say(f"{row['robot']} {row['controller']} seed {row['seed']}: {kind}{row['reason']}", config.quiet)
     print(f"written: {stem}.html, .json, .csv, .md, .png, .pdf")
 
 
@@ -258,7 +264,8 @@ def _command(config: Compare) -> str:
             words.append(f"--{name}" if chosen else f"--no-{name}")
         else:
             values = chosen if isinstance(chosen, tuple) else (chosen,)
-            words += [f"--{name}", *(f"{v:g}" if isinstance(v, float) else str(v) for v in values)]
+            # str gives every digit of a float.
+            words += [f"--{name}", *(str(v).removesuffix(".0") for v in values)]
     return " ".join(words)
 
 

@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 
 from experiments import log
-from experiments.comparison import LEVEL, SCALE_WORDS, interval, number, value
+from experiments.comparison import (
+    COVERED,
+    LEVEL,
+    PAIRS_WORDS,
+    SCALE_WORDS,
+    counted,
+    interval,
+    number,
+    share,
+    value,
+)
 from quantify import plots
 
 SIDE = {
@@ -33,6 +43,7 @@ def draw(document: dict[str, Any], path: Path) -> None:
         axes = figure.subplots(len(robots), 4, squeeze=False, width_ratios=[3, 1, 1, 1])
         for row, (robot, summary) in zip(axes, robots.items(), strict=True):
             rows = [run for run in document["rows"] if run["robot"] == robot]
+            rows = counted(rows, summary["left_out"])
             _draw_complexity(row[0], summary, rows, robot)
             for ax, (name, words) in zip(row[1:], SIDE.items(), strict=True):
                 _draw_side(ax, summary, rows, name, words)
@@ -63,7 +74,7 @@ def _draw_complexity(ax: Any, summary: dict[str, Any], rows: list[dict[str, Any]
             ax.plot(entry["surrogate"]["value"], y, "D", ms=4.5, mfc="none", mec=plots.STOCHASTIC, mew=1.2,
                     label=f"{first}linear surrogate (median)")  # fmt: skip
         if entry["without_value"]:
-            words = f" {entry['without_value']} of {entry['runs']} failed"
+            words = f" {entry['without_value']} of {entry['runs']} without a value"
             ax.text(0, y - 0.42, words, color=plots.STATE, fontsize=6, va="center")
     ax.set_yticks(range(len(ranking)), [entry["controller"] for entry in ranking])
     ax.set_ylim(len(ranking) - 0.5, -0.5)
@@ -105,6 +116,7 @@ def page(document: dict[str, Any], picture: Path) -> str:
     )
     versions = ", ".join(f"{name} {version}" for name, version in log.versions().items())
     low, high = settings["common"]
+    freeze = settings["minutes"] if settings["freeze"] is None else settings["freeze"]
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Controllers compared</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -113,10 +125,11 @@ def page(document: dict[str, Any], picture: Path) -> str:
 .stats td:first-child, .stats th:first-child {{ text-align: left; }} img {{ max-width: 100%; }}
 dl {{ overflow-wrap: anywhere; }}</style></head><body>
 <h1>Controllers compared by core complexity</h1>
-<p class="lead">{settings["seeds"]} seeds, frozen after {settings["freeze"] or settings["minutes"]:g} minutes
+<p class="lead">{settings["seeds"]} seeds, frozen after {freeze:g} minutes
 of learning, {settings["samples"]:,} samples each. Common scales are {low:g} to {high:g} in units of the
 sensor.
-Complexities in nats. Runs that broke down rank below all others.</p>
+Complexities in nats. Runs that broke down, or have a value on less than {COVERED:.0%} of the scales only,
+rank below all others.</p>
 <img alt="Core complexity of all controllers and seeds, with dimension, amplitude and predictive information"
  src="data:image/png;base64,{image}">
 {sections}
@@ -136,6 +149,7 @@ def _robot(robot: str, summary: dict[str, Any]) -> str:
             *(number(e[q]) for q in ("E_state", "E_mem", "D", "kappa", "std", "PI")),
             *(number(e["E_core_by_scales"][s]) for s in ("common", "relative", "auto")),
             number(e["surrogate"]),
+            share(e["least_covered"]),
             *(
                 f"{e[q]} of {e['runs']}"
                 for q in ("broke_down", "without_value", "without_range", "not_stationary")
@@ -145,8 +159,23 @@ def _robot(robot: str, summary: dict[str, Any]) -> str:
     ]
     heads = (
         *("controller", "E_core [interval]", "E_state", "E_mem", "D", "κ", "std", "PI", "E_core common"),
-        *("relative", "auto", "surrogate", "broke down", "without value", "no range", "not stationary"),
+        *("relative", "auto", "surrogate", "least covered"),
+        *("broke down", "without value", "no range", "not stationary"),
     )
+    coverage = summary["ranking"][0]["E_core"]["coverage"]
+    return (
+        f"<h2>{html.escape(robot)}: ranked on {SCALE_WORDS[summary['scales']]}</h2>"
+        "<p class='soft'>Medians over seeds. The interval contains the median of E_core with "
+        f"{coverage:.1%} (exact, from order statistics).</p>"
+        + _html_table(heads, ranking)
+        + "<ul>"
+        + "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summary["findings"])
+        + "</ul>"
+        + (_pairs(summary) if summary["pairs"] else "")
+    )
+
+
+def _pairs(summary: dict[str, Any]) -> str:
     pairs = [
         [
             f"{p['a']} − {p['b']}",
@@ -156,25 +185,17 @@ def _robot(robot: str, summary: dict[str, Any]) -> str:
         ]
         for p in summary["pairs"]
     ]
-    coverage = summary["ranking"][0]["E_core"]["coverage"]
     few = ""
     if summary["smallest_p_holm"] >= LEVEL:
         few = (
             '<p class="warn">With so few seeds no corrected p-value can be below '
             f"{summary['smallest_p_holm']:.2g}: no difference can be shown.</p>"
         )
+    words = PAIRS_WORDS.format(coverage=summary["pairs"][0]["difference"]["coverage"])
     return (
-        f"<h2>{html.escape(robot)}: ranked on {SCALE_WORDS[summary['scales']]}</h2>"
-        "<p class='soft'>Medians over seeds. The interval contains the median of E_core with "
-        f"{coverage:.1%} (exact, from order statistics).</p>"
-        + _html_table(heads, ranking)
-        + "<ul>"
-        + "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summary["findings"])
-        + "</ul>"
-        + "<p class='soft'>Differences of E_core paired by seed: median [interval]; p: Wilcoxon's "
-        f"signed-rank test, exact, two-sided; Holm: corrected for all pairs; *: below {LEVEL:g}.</p>"
+        f"<p class='soft'>{html.escape(words)} *: below {LEVEL:g}.</p>"
         + few
-        + _html_table(("pair", "difference", "p", "p (Holm)"), pairs)
+        + _html_table(("pair", "difference [interval]", "p", "p (Holm)"), pairs)
     )
 
 

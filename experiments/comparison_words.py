@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.comparison import LEVEL, SCALE_WORDS, interval, number, value
+from experiments.comparison import (
+    COVERED,
+    LEVEL,
+    SCALE_WORDS,
+    counted,
+    interval,
+    left_out_words,
+    number,
+    share,
+    value,
+)
 
 KAPPA = 0.5
 """Scales with a larger kappa count as stochastic, as in the decomposition."""
@@ -17,6 +27,7 @@ Row = dict[str, Any]
 def findings(summary: Summary, rows: Sequence[Row]) -> list[str]:
     """What can be said about the controllers of one robot, in the order of importance."""
     ranking, scales = summary["ranking"], summary["scales"]
+    rows = counted(rows, summary["left_out"])
     first, last = ranking[0], ranking[-1]
     seeds = first["runs"]
     found = [
@@ -26,6 +37,8 @@ def findings(summary: Summary, rows: Sequence[Row]) -> list[str]:
     ]
     if summary["pairs"]:
         found.append(_differences(summary, seeds))
+    if summary["left_out"]:
+        found.append(left_out_words(summary["left_out"]))
     found += _stochastic(ranking)
     found += _failures(ranking)
     orders = {
@@ -60,9 +73,7 @@ def _differences(summary: Summary, seeds: int) -> str:
 
 
 def _higher(pair: dict[str, Any]) -> str:
-    difference = pair["difference"]["value"]
-    # Without a value the difference is infinite: the lower-ranked one failed.
-    a, b = (pair["a"], pair["b"]) if difference is None or difference >= 0 else (pair["b"], pair["a"])
+    a, b = (pair["a"], pair["b"]) if float(pair["difference"]["value"]) >= 0 else (pair["b"], pair["a"])
     return f"{a} above {b}"
 
 
@@ -78,25 +89,32 @@ def _stochastic(ranking: list[dict[str, Any]]) -> list[str]:
 
 def _failures(ranking: list[dict[str, Any]]) -> list[str]:
     found = []
-    for key, words in (
-        ("broke_down", "broke down and rank below all others"),
-        ("without_range", "have no deterministic range of scales"),
-        ("not_stationary", "are not stationary"),
+    for read, words in (
+        (lambda e: e["broke_down"], "broke down and rank below all others"),
+        (
+            lambda e: e["without_value"] - e["broke_down"],
+            f"have no value, because less than {COVERED:.0%} of the scales have enough pairs, and rank below "
+            "all others",
+        ),
+        (lambda e: e["without_range"], "have no deterministic range of scales"),
+        (lambda e: e["not_stationary"], "are not stationary"),
     ):
-        counted = {e["controller"]: e[key] for e in ranking if e[key]}
+        numbers = {e["controller"]: read(e) for e in ranking if read(e)}
         runs = sum(e["runs"] for e in ranking)
-        if counted:
-            which = ", ".join(f"{name} {n}" for name, n in counted.items())
-            found.append(f"{sum(counted.values())} of {runs} runs {words} ({which}).")
+        if numbers:
+            which = ", ".join(f"{name} {n}" for name, n in numbers.items())
+            found.append(f"{sum(numbers.values())} of {runs} runs {words} ({which}).")
     if all(not e["broke_down"] for e in ranking):
         found.insert(0, "No run broke down.")
     return found
 
 
 def _order(ranking: list[dict[str, Any]], read: Any) -> str:
-    numbers = {e["controller"]: read(e) for e in ranking}
-    known = [(n["value"], name) for name, n in numbers.items() if n is not None and n["value"] is not None]
-    return ", ".join(f"{name} {v:.2f}" for v, name in sorted(known, reverse=True))
+    known = [(n["value"], e["controller"], n["n"], e["runs"]) for e in ranking if (n := read(e)) is not None]
+    return ", ".join(
+        f"{name} {v:.2f}" + (f" ({n} of {runs} runs)" if n < runs else "")
+        for v, name, n, runs in sorted(known, reverse=True)
+    )
 
 
 def _surrogates(ranking: list[dict[str, Any]], rows: Sequence[Row], scales: str) -> list[str]:
@@ -121,14 +139,16 @@ def _surrogates(ranking: list[dict[str, Any]], rows: Sequence[Row], scales: str)
 def as_markdown(document: dict[str, Any]) -> str:
     """The rankings as Markdown tables, with the sentences below each."""
     settings = document["settings"]
+    freeze = settings["minutes"] if settings["freeze"] is None else settings["freeze"]
     text = [
         "# Controllers compared by core complexity",
         f"`{document['command']}`",
-        f"{settings['seeds']} seeds, frozen after {settings['freeze'] or settings['minutes']:g} minutes of "
+        f"{settings['seeds']} seeds, frozen after {freeze:g} minutes of "
         f"learning, {settings['samples']:,} samples. Medians over seeds in nats; in brackets the interval "
         f"that contains the median of E_core with {_coverage(document):.1%}. rel., auto, surr.: E_core on "
         "scales relative to the amplitude, on scales chosen for each behaviour, and of linear surrogates. "
-        "κ: 0 for deterministic scales, 1 for stochastic ones.",
+        "κ: 0 for deterministic scales, 1 for stochastic ones. covered: the least share of the scales that "
+        f"a run's value rests on; below {COVERED:.0%} it has none.",
     ]
     for robot, summary in document["robots"].items():
         text += [f"## {robot}", _markdown_table(summary)]
@@ -144,7 +164,7 @@ def _coverage(document: dict[str, Any]) -> float:
 def _markdown_table(summary: Summary) -> str:
     heads = (
         *("", "controller", "E_core", "κ", "state", "memory", "D", "std", "PI", "rel.", "auto", "surr."),
-        *("broke down", "no range"),
+        *("covered", "broke down", "no value", "no range"),
     )
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for e in summary["ranking"]:
@@ -155,7 +175,8 @@ def _markdown_table(summary: Summary) -> str:
             *(number(e[q]) for q in ("kappa", "E_state", "E_mem", "D", "std", "PI")),
             *(number(e["E_core_by_scales"][s]) for s in ("relative", "auto")),
             number(e["surrogate"]),
-            *(f"{e[q]} of {e['runs']}" for q in ("broke_down", "without_range")),
+            share(e["least_covered"]),
+            *(f"{e[q]} of {e['runs']}" for q in ("broke_down", "without_value", "without_range")),
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +14,11 @@ from rich.table import Table
 from experiments import log
 from experiments.behaviour import Behaviour, behaviour
 from experiments.compare import measure_of
-from experiments.comparison import number, value
+from experiments.comparison import number, over, value
 from experiments.config import Settings, outcome
 from experiments.console import console, plain_table, say
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, resolve
-from experiments.statistics import median
 from experiments.store import write_text
 from experiments.sweep import Backend, places, sweep
 from quantify import plots
@@ -113,9 +112,10 @@ def learning_curve(config: LearningCurve) -> dict[str, Any]:
         "rows": rows,
     }
     stem = config.out / f"{config.robot}-{config.controller.replace(':', '.')}-learning-curve"
-    write_text(stem.with_suffix(".json"), json.dumps(document, indent=1, allow_nan=False) + "\n")
+    # Not with_suffix, which would cut the name at the dot of my_rules.Hebb.
+    write_text(stem.with_name(f"{stem.name}.json"), json.dumps(document, indent=1, allow_nan=False) + "\n")
     for suffix in (".png", ".pdf"):
-        draw(document, stem.with_suffix(suffix))
+        draw(document, stem.with_name(f"{stem.name}{suffix}"))
     console().print(table(document))
     for row in rows:
         if row["reason"]:
@@ -136,12 +136,12 @@ def _times(config: LearningCurve) -> tuple[float, ...]:
 
 
 def _point(minutes: float, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Medians over the seeds that have a value, with their intervals, and how many have none."""
+    """Medians over the `n` seeds that have a value, with their intervals, and how many have none.
 
-    def over(numbers: Iterable[float | None]) -> dict[str, Any] | None:
-        found = [n for n in numbers if n is not None]
-        return asdict(median(found)) if found else None
-
+    Unlike in a comparison, where they rank last, runs without a value are left out of the medians.
+    """
+    finished = [row for row in rows if not row.get("unfinished")]
+    measured = [row for row in rows if not row["reason"]]
     point: dict[str, Any] = to_plain(
         {
             "minutes": minutes,
@@ -149,8 +149,10 @@ def _point(minutes: float, rows: list[dict[str, Any]]) -> dict[str, Any]:
             **{name: over(value(row, "common", name) for row in rows) for name in ("E_state", "E_mem", "D")},
             "std": over(row.get("std") for row in rows),
             "PI": over(row.get("PI") for row in rows),
-            "broke_down": sum(bool(row["reason"]) for row in rows),
-            "without_range": sum(not row["auto"]["usable"] for row in rows if not row["reason"]),
+            "unfinished": len(rows) - len(finished),
+            "broke_down": len(finished) - len(measured),
+            "without_value": sum(value(row, "common", "E_core") is None for row in rows),
+            "without_range": sum(not row["auto"]["usable"] for row in measured),
             "runs": len(rows),
         }
     )
@@ -161,20 +163,22 @@ def table(document: dict[str, Any]) -> Table:
     """The curve as numbers."""
     settings = document["settings"]
     result = plain_table(
-        *("min", "common", "rel.", "auto", "state", "mem.", "D", "std", "PI", "broke", "range"),
+        *("min", "n", "common", "rel.", "auto", "state", "mem.", "D", "std", "PI", "broke", "range"),
         title=f"Core complexity of the {settings['robot']} under {settings['controller']} over learning time",
-        caption="Medians over seeds in nats; common, rel., auto: E_core on scales common to all,\n"
-        "relative to std, and chosen for each behaviour; state, mem., D on common scales.\n"
-        "broke: runs that broke down; range: runs with a deterministic range of scales.",
+        caption="Medians in nats, over the runs that have a value; n: how many have one on common scales.\n"
+        "common, rel., auto: E_core on scales common to all, relative to std, and chosen for each\n"
+        "behaviour; state, mem., D on common scales. broke: runs that broke down; range: runs with\n"
+        "a deterministic range of scales.",
     )
     for point in document["curve"]:
         names = (*CURVES, "E_state", "E_mem", "D", "std", "PI")
         runs = point["runs"]
         result.add_row(
             f"{point['minutes']:g}",
+            f"{runs - point['without_value']}/{runs}",
             *(number(point[name]) for name in names),
             f"{point['broke_down']}/{runs}",
-            f"{runs - point['broke_down'] - point['without_range']}/{runs}",
+            f"{runs - point['unfinished'] - point['broke_down'] - point['without_range']}/{runs}",
         )
     return result
 
@@ -201,8 +205,8 @@ def draw(document: dict[str, Any], path: Path) -> None:
         _draw(dimension, document, "D", plots.SECTIONS[1], "o-", "")
         top.set(ylabel="core complexity [nats]")
         top.set_title(
-            f"{settings['robot']} under {settings['controller']}: median of {settings['seeds']} seeds, "
-            f"{settings['samples']:,} samples each"
+            f"{settings['robot']} under {settings['controller']}, {settings['samples']:,} samples each\n"
+            f"{_told(document)}"
         )
         top.legend()
         amplitude.set(ylabel="amplitude (std)")
@@ -210,6 +214,23 @@ def draw(document: dict[str, Any], path: Path) -> None:
         for ax in (top, amplitude, dimension):
             ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
         figure.savefig(path)
+
+
+def _told(document: dict[str, Any]) -> str:
+    """How many runs are behind the points of the curves, and what their bands are."""
+    found = [point[name] for point in document["curve"] for name in CURVES if point[name] is not None]
+    if not found:
+        return "no run has a value"
+    n, coverage = ([m[key] for m in found] for key in ("n", "coverage"))
+    return (
+        f"medians of the runs that have a value, {_span(n, 'd')} of {document['settings']['seeds']} seeds;\n"
+        f"bands hold them with {_span(coverage, '.1%')}"
+    )
+
+
+def _span(values: Sequence[float], style: str) -> str:
+    low, high = format(min(values), style), format(max(values), style)
+    return low if low == high else f"{low} to {high}"
 
 
 def _draw(ax: Any, document: dict[str, Any], name: str, colour: str, style: str, words: str) -> None:

@@ -1,7 +1,9 @@
 """Few, skewed, paired values: medians with exact intervals, exact signed-rank tests, many tests at once.
 
-Nothing here assumes a shape of the distribution, and nothing relies on large numbers. A value of -inf is
-allowed everywhere: it stands for a run that has no value because it failed, and ranks below every other.
+The interval beside a test is that of the test: it holds the differences that the test does not reject, and
+assumes, as the test does, that they scatter symmetrically. Nothing else here assumes a shape of the
+distribution, and nothing relies on large numbers. A value of -inf is allowed everywhere: it stands for a run
+that has no value because it failed, and ranks below every other.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binom, rankdata
 
 
@@ -26,7 +29,7 @@ class Median:
 
 @dataclass(frozen=True)
 class Paired:
-    """How two groups of paired values differ: median of the differences a - b, and the p-value of none."""
+    """How two groups of paired values differ: location of the differences a - b, and the p-value of none."""
 
     difference: Median
     p: float
@@ -40,17 +43,49 @@ def median(values: Sequence[float], confidence: float = 0.95) -> Median:
     taken; if n is too small for that (n < 6 for .95), the whole range, whose smaller coverage is stated. A
     bootstrap of so few values draws medians out of a handful of numbers, with a coverage that is not known.
     """
-    x = np.sort(np.asarray(values, dtype=float))
+    x = np.sort(_checked(values))
     n = len(x)
-    if not n or np.isnan(x).any():
+    return _between(x, binom.cdf(np.arange(n), n, 0.5), confidence, n)
+
+
+def hodges_lehmann(differences: Sequence[float], confidence: float = 0.95) -> Median:
+    """Location of paired differences with the exact interval of the signed-rank test.
+
+    The median of the n (n + 1) / 2 Walsh averages (d_i + d_j) / 2, i <= j (Hodges & Lehmann 1963). The sum T
+    of the positive ranks of d - theta is the number of Walsh averages above theta, so that the k-th smallest
+    and the k-th largest of them enclose what the test does not reject at 2 P(T < k): `coverage` is
+    1 - 2 P(T < k). It assumes what the test assumes, differences that scatter symmetrically; ties make it
+    wider than it need be. A failure on each side has no average: half of these pairs count as above
+    everything and half as below, as they do in T.
+    """
+    d = _checked(differences)
+    first, second = np.triu_indices(len(d))
+    with np.errstate(invalid="ignore"):
+        walsh = (d[first] + d[second]) / 2
+    neither = np.isnan(walsh)
+    sides = np.sign(np.arange(neither.sum()) - (neither.sum() - 1) / 2)
+    walsh[neither] = np.where(sides, np.copysign(np.inf, sides), 0.0)
+    walsh.sort()
+    return _between(walsh, np.cumsum(_rank_sums(np.arange(1, len(d) + 1))), confidence, len(d))
+
+
+def _checked(values: Sequence[float]) -> NDArray[np.float64]:
+    x = np.asarray(values, dtype=float)
+    if not len(x) or np.isnan(x).any():
         bad = np.isnan(x).sum()
-        raise ValueError(f"{n} values, {bad} of them NaN: a median needs at least one and no NaN.")
-    k = max([1, *(k for k in range(1, n // 2 + 1) if 2 * binom.cdf(k - 1, n, 0.5) <= 1 - confidence)])
-    coverage = max(0.0, 1 - 2 * float(binom.cdf(k - 1, n, 0.5)))
-    lower, upper = float(x[(n - 1) // 2]), float(x[n // 2])
+        raise ValueError(f"{len(x)} values, {bad} of them NaN: a median needs at least one and no NaN.")
+    return x
+
+
+def _between(x: NDArray[np.float64], cdf: NDArray[np.float64], confidence: float, n: int) -> Median:
+    """Middle, k-th smallest and k-th largest of sorted values; cdf[k - 1] is the chance to miss on a side."""
+    size = len(x)
+    k = max(1, int((2 * cdf[: size // 2] <= 1 - confidence).sum()))
+    coverage = max(0.0, 1 - 2 * float(cdf[k - 1]))
+    lower, upper = float(x[(size - 1) // 2]), float(x[size // 2])
     # As many failures on one side as on the other: no difference.
     middle = 0.0 if lower == -upper else (lower + upper) / 2
-    return Median(middle, float(x[k - 1]), float(x[n - k]), coverage, n)
+    return Median(middle, float(x[k - 1]), float(x[size - k]), coverage, n)
 
 
 def paired(a: Sequence[float], b: Sequence[float]) -> Paired:
@@ -58,14 +93,15 @@ def paired(a: Sequence[float], b: Sequence[float]) -> Paired:
 
     Wilcoxon's signed-rank test, two-sided: under the null hypothesis each difference could as well have the
     other sign. The p-value is exact (all 2^n signs, ties included). Pairs that are equal say nothing and are
-    left out; two failures are equal, and one failure is the largest difference there can be.
+    left out; two failures are equal, and one failure is the largest difference there can be. The difference
+    is that of Hodges and Lehmann, with the interval that belongs to this test.
     """
     x, y = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if x.shape != y.shape or x.ndim != 1 or not len(x):
         raise ValueError(f"{x.shape} and {y.shape} are not pairs of at least one value.")
     with np.errstate(invalid="ignore"):
         difference = np.where(x == y, 0.0, x - y)
-    return Paired(median(difference.tolist()), signed_rank(difference))
+    return Paired(hodges_lehmann(difference.tolist()), signed_rank(difference))
 
 
 def signed_rank(difference: Sequence[float] | np.ndarray) -> float:
@@ -76,13 +112,19 @@ def signed_rank(difference: Sequence[float] | np.ndarray) -> float:
         return 1.0
     # Ranks of ties are halves: twice the ranks are whole numbers, whose sums can be counted.
     ranks = np.rint(2 * rankdata(np.abs(d))).astype(int)
+    chance = _rank_sums(ranks)
+    positive = ranks[d > 0].sum()
+    return float(min(1.0, 2 * min(chance[: positive + 1].sum(), chance[positive:].sum())))
+
+
+def _rank_sums(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Chance of every sum of the positive ranks when each sign is a fair coin."""
     ways = np.zeros(ranks.sum() + 1)
     ways[0] = 1.0
     for rank in ranks:
         ways[rank:] = ways[rank:] + ways[:-rank]
-    ways /= ways.sum()
-    positive = ranks[d > 0].sum()
-    return float(min(1.0, 2 * min(ways[: positive + 1].sum(), ways[positive:].sum())))
+    chance: NDArray[np.float64] = ways / ways.sum()
+    return chance
 
 
 def smallest_p(n: int) -> float:

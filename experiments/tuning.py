@@ -51,7 +51,19 @@ def _varied(task: Behaviour, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def best(tasks: Sequence[Behaviour], rows: Sequence[dict[str, Any]], scales: str) -> Behaviour:
-    """The candidate with the largest E_core; a failure is the last choice, and of equals the first wins."""
+    """The candidate with the largest E_core; a failure is the last choice, and of equals the first wins.
+
+    Raises
+    ------
+    ExperimentError
+        When a run is unfinished: what it would have scored is not known.
+    """
+    for row in rows:
+        if row.get("unfinished"):
+            raise ExperimentError(
+                f"a tuning run of {tasks[0].robot} under {tasks[0].controller} is unfinished "
+                f"({row['reason']}); mend that and run the same command, finished runs are kept"
+            )
     scores = [value(row, scales, "E_core") for row in rows]
     order = [-np.inf if score is None else score for score in scores]
     return tasks[int(np.argmax(order))]

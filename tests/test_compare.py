@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import itertools
 import json
 import math
 from collections.abc import Iterator
@@ -17,11 +18,12 @@ from scipy.stats import wilcoxon
 import controllers
 import quantify as q
 from experiments import behaviour as task
+from experiments import learning_curve as curves
 from experiments import log
 from experiments.behaviour import Behaviour, behaviour, over_scales
 from experiments.cli import parse
 from experiments.compare import Compare, _command, _task, as_csv, compare, measure_of
-from experiments.comparison import pairs_table, ranking_table, summarise
+from experiments.comparison import interval, pairs_table, ranking_table, summarise
 from experiments.comparison_words import findings
 from experiments.console import console
 from experiments.errors import ExperimentError
@@ -29,7 +31,7 @@ from experiments.hdf5 import put_attributes
 from experiments.learn import Learn, learn, resolve
 from experiments.learning_curve import LearningCurve, learning_curve
 from experiments.record import Record, record
-from experiments.statistics import holm, median, paired, signed_rank, smallest_p
+from experiments.statistics import hodges_lehmann, holm, median, paired, signed_rank, smallest_p
 from experiments.tuning import best, candidates
 
 SMALL: dict[str, Any] = {"samples": 2000, "transient": 50, "jobs": 1, "quiet": True}
@@ -70,6 +72,31 @@ def test_the_signed_rank_test_equals_scipy_without_ties() -> None:
     assert signed_rank(differences) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 8, 10])
+def test_the_interval_of_a_difference_holds_what_the_test_does_not_reject(n: int) -> None:
+    differences = np.random.default_rng(n).normal(0.5, 1.0, n).tolist()
+    found = hodges_lehmann(differences)
+    walsh = sorted((a + b) / 2 for i, a in enumerate(differences) for b in differences[i:])
+    assert found.value == pytest.approx(float(np.median(walsh)), rel=1e-12)
+    # Every possible location between two Walsh averages, tried with all signs.
+    gaps = [walsh[0] - 1, *((a + b) / 2 for a, b in itertools.pairwise(walsh)), walsh[-1] + 1]
+    p = [naive.signed_rank_p([d - gap for d in differences]) for gap in gaps]
+    if n >= 6:
+        assert [found.lo < gap < found.hi for gap in gaps] == [v > 0.05 for v in p]
+        rejected = [v for v in p if v <= 0.05]
+    else:  # too few for .95: the whole range, whose coverage is stated
+        assert (found.lo, found.hi) == (min(differences), max(differences))
+        rejected = [p[0]]
+    assert found.coverage == pytest.approx(1 - max(rejected), abs=1e-12)
+
+
+def test_a_difference_that_the_test_shows_excludes_none_at_all() -> None:
+    # Two of ten against, with ranks 2 and 4; 14 of 1024 sums of ranks are not larger than theirs.
+    differences = [0.1, 0.2, -0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, -0.15]
+    found = paired(differences, [0.0] * 10)
+    assert found.p == 28 / 1024 and found.difference.lo > 0 > median(differences).lo
+
+
 def test_ten_seeds_that_agree_are_the_least_that_six_controllers_need() -> None:
     # 15 pairs: 15 x 2 / 2^10 = .029, but 15 x 2 / 2^9 = .059.
     assert smallest_p(10) == signed_rank(np.arange(1, 11)) == 2 / 1024
@@ -81,12 +108,14 @@ def test_failures_rank_below_all_and_cancel_each_other() -> None:
     assert median([1.0, -math.inf, 2.0]).value == 1.0
     assert median(failed).value == -math.inf
     assert paired(fine, failed).difference.value == math.inf
+    assert paired([1.0, -math.inf, 2.0], [-math.inf, 1.0, 2.0]).difference.value == 0.0
     assert paired(fine, failed).p == 2 / 32
     assert paired(failed, failed).p == 1.0 and paired(failed, failed).difference.value == 0.0
     assert median([-math.inf, math.inf]).value == 0.0
     for wrong in ([], [math.nan]):
-        with pytest.raises(ValueError, match="NaN"):
-            median(wrong)
+        for function in (median, hodges_lehmann):
+            with pytest.raises(ValueError, match="NaN"):
+                function(wrong)
     with pytest.raises(ValueError, match="not pairs"):
         paired([1.0], [1.0, 2.0])
 
@@ -184,7 +213,52 @@ def test_runs_that_failed_count_against_their_controller_and_are_shown(
     assert json.dumps(found, allow_nan=False)
     console().print(ranking_table("r", found), pairs_table("r", found))
     last = capsys.readouterr().out.split("3 wild")[1].split()
-    assert last[0] == "failed" and "4/7" in last and " ".join(last).count("[failed, 9.00]") == 1
+    assert last[0] == "none" and "4/7" in last and " ".join(last).count("[none, 9.00]") == 1
+
+
+def test_a_value_on_less_than_half_of_the_scales_is_none() -> None:
+    rows = [row("a", seed, 1.0) for seed in range(6)] + [row("b", seed, 9.0) for seed in range(6)]
+    for r in rows:
+        r["common"] = r["common"] | {"covered": 1.0 if r["controller"] == "a" else 0.1 * r["seed"]}
+    found = summarise(rows, ("a", "b"), "common")
+    assert [e["controller"] for e in found["ranking"]] == ["a", "b"]
+    a, b = found["ranking"]
+    assert (a["without_value"], a["least_covered"]) == (0, 1.0)
+    assert (b["without_value"], b["broke_down"], b["least_covered"], b["E_mem"]["n"]) == (5, 0, 0.0, 1)
+    words = findings(found, rows)
+    assert any(w.startswith("5 of 12 runs have no value, because less than 50%") for w in words)
+    assert "By E_core on scales common to all: b 9.00 (1 of 6 runs), a 1.00." in words
+
+
+def test_a_run_that_is_unfinished_says_nothing_about_its_controller(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [row(name, seed, level + seed) for name, level in (("a", 1.0), ("b", 3.0)) for seed in range(7)]
+    without = [r for r in rows if r["seed"] != 2]
+    lost = row("b", 2, None, "out of memory") | {"unfinished": True}
+    rows = [lost if r["controller"] == "b" and r["seed"] == 2 else r for r in rows]
+    found, expected = (summarise(some, ("a", "b"), "common") for some in (rows, without))
+    assert found == expected | {"left_out": [2]}
+    words = findings(found, rows)
+    assert words[2:4] == [
+        "Left out for all controllers, because a run is unfinished: seed 2.",
+        "No run broke down.",
+    ]
+    console().print(ranking_table("r", found))
+    assert "a run is unfinished: seed 2" in capsys.readouterr().out
+    with pytest.raises(ExperimentError, match=r"b seed 2 \(out of memory\); mend that"):
+        summarise([r for r in rows if r["seed"] == 2], ("a", "b"), "common")
+
+
+def test_which_of_two_failed_is_not_lost() -> None:
+    # One failure against six: p = .125 whatever the difference, so that nothing is excluded.
+    rows = [row("fine", seed, 1.0, "" if seed else "broke down") for seed in range(7)]
+    rows += [row("wild", seed, 2.0, "broke down" if seed else "") for seed in range(7)]
+    found = summarise(rows, ("fine", "wild"), "common")
+    (pair,) = found["pairs"]
+    assert (pair["a"], pair["difference"]["value"], pair["difference"]["lo"]) == ("fine", "inf", "-inf")
+    assert pair["p"] == 16 / 128
+    assert interval(pair["difference"], "+.2f") == "+inf [-inf, +inf]"
 
 
 def test_what_was_found_is_said_in_words() -> None:
@@ -202,7 +276,7 @@ def test_what_was_found_is_said_in_words() -> None:
     # Eleven of eleven seeds, the failure among them: 2 / 2^11.
     assert words[1].endswith("1 of 1 differences: high above low (p = 0.00098).")
     assert words[2] == "1 of 22 runs broke down and rank below all others (low 1)."
-    assert "By amplitude: low 0.40, high 0.40." in words
+    assert "By amplitude: low 0.40 (10 of 11 runs), high 0.40." in words
     assert words[-1].endswith("scores more than the behaviour itself: high 0 of 10, low 10 of 10.")
     few = [r for r in rows if r["seed"] < 4]
     words = findings(summarise(few, ("low", "high"), "common"), few)
@@ -220,7 +294,7 @@ def test_what_was_found_is_said_in_words() -> None:
     [
         Compare(),
         Compare(("snake",), ("ulr", "my_rules:Hebb"), seeds=3, minutes=2.5, freeze=2.0, tune=4),
-        Compare(common=(0.05, 0.2), rank="auto", surrogates=False, body_of="dep", samples=5000),
+        Compare(common=(0.123456789, 1 / 3), rank="auto", surrogates=False, body_of="dep", samples=5000),
     ],
 )
 def test_the_command_that_is_stated_gives_the_same_comparison(config: Compare) -> None:
@@ -342,6 +416,9 @@ def test_a_constant_sensor_is_a_row_with_its_reason() -> None:
         ({"transient": -1}, "--transient is -1"),
         ({"common": (0.4, 0.1)}, "--common is 0.4 0.1"),
         ({"relative": (0.0, 0.1)}, "--relative is 0 0.1"),
+        ({"common": (0.1, math.inf)}, "--common is 0.1 inf; .* < inf is needed"),
+        ({"relative": (0.1, math.inf)}, "--relative is 0.1 inf"),
+        ({"freeze": 0.0}, "--freeze is 0; it must be greater than 0"),
         ({"freeze": 9.0}, "--freeze 9 lies outside"),
         ({"robots": ("hexapot",)}, "unknown robot 'hexapot'; did you mean 'hexapod'"),
         ({"controllers": ("url",)}, "unknown controller 'url'; did you mean 'ulr'"),
@@ -384,6 +461,9 @@ def test_the_best_candidate_wins_and_failures_lose() -> None:
     rows = [row("dep", 1, 1.0), row("dep", 1, 9.0, "broke down"), row("dep", 1, 2.0), row("dep", 1, 2.0)]
     assert best(tasks, rows, "common") == tasks[2]
     assert best(tasks, [row("dep", 1, None, "broke")] * 4, "common") == tasks[0]
+    rows[1]["unfinished"] = True
+    with pytest.raises(ExperimentError, match=r"hexapod under dep is unfinished \(broke down\)"):
+        best(tasks, rows, "common")
     with pytest.raises(ExperimentError, match="at least 1"):
         candidates(tasks[0], 0)
 
@@ -432,6 +512,35 @@ def _kept(store: Path) -> list[_Kept]:
         _Kept(path.with_suffix("") / "run.h5", json.loads(path.read_text())["config"]["freezes"])
         for path in store.glob("*.json")
     ]
+
+
+def test_a_learning_curve_says_how_many_runs_it_rests_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def swept(function: Any, tasks: list[Behaviour], **options: Any) -> list[dict[str, Any]]:
+        broken = {"reason": "broke down"}
+        lost = broken | {"unfinished": True}
+        failures = {(1, 0.2): broken, (2, 0.2): lost}
+        return [failures.get((t.seed, t.freezes[-1]), row("Still", t.seed, 1.0)) for t in tasks]
+
+    monkeypatch.setattr(curves, "sweep", swept)
+    tmp_path.joinpath("my_rules.py").write_text(
+        "from controllers import Controller\nclass Still(Controller):\n    def update(self, s): pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    config = LearningCurve("hexapod", "my_rules:Still", 0.1, 0.2, seeds=6, out=tmp_path, **SMALL)
+    document = learning_curve(config)
+    first, second = document["curve"]
+    assert (first["common"]["n"], first["without_value"], second["common"]["n"]) == (6, 0, 4)
+    assert (second["without_value"], second["broke_down"], second["unfinished"]) == (2, 1, 1)
+    # Two of 2^6 and of 2^4 patterns miss the median.
+    assert curves._told(document) == (
+        "medians of the runs that have a value, 4 to 6 of 6 seeds;\nbands hold them with 87.5% to 96.9%"
+    )
+    text = capsys.readouterr().out
+    assert "4/6" in text and "written:" in text
+    for suffix in (".json", ".png", ".pdf"):
+        assert (tmp_path / f"hexapod-my_rules.Still-learning-curve{suffix}").exists()
 
 
 def test_times_of_a_learning_curve_are_what_they_are_called(tmp_path: Path) -> None:
