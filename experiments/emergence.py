@@ -291,8 +291,11 @@ def verdict(robot: str, rows: list[dict[str, Any]]) -> list[str]:
                 f"for {min(stays):.0f} to {max(stays):.0f} s without a break"
             )
     failed = [row for row in rows if row.get("reason")]
-    if failed:
-        lines.append(f"broke down: {len(failed)} of {n} seeds")
+    unfinished = [row for row in failed if row.get("unfinished")]  # for reasons that are not the robot's
+    if len(failed) > len(unfinished):
+        lines.append(f"broke down: {len(failed) - len(unfinished)} of {n} seeds")
+    if unfinished:
+        lines.append(f"unfinished: {len(unfinished)} of {n} seeds; the same command tries them again")
     return lines
 
 

@@ -103,6 +103,8 @@ def test_verdicts_count_seeds() -> None:
     assert first.endswith("in 1")
     assert second == "first jumps while learning: minute 2.5 to 2.5 in 1 of 3 seeds"
     assert third == "broke down: 1 of 3 seeds"
+    rows[2]["unfinished"] = True
+    assert verdict("hexapod", rows)[2] == "unfinished: 1 of 3 seeds; the same command tries them again"
     rows = [
         {
             "frozen": {"1min": {"mode": "rolling"}, "2min": {"mode": "quiet"}},
