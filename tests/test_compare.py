@@ -524,11 +524,11 @@ def test_a_learning_curve_says_how_many_runs_it_rests_on(
         return [failures.get((t.seed, t.freezes[-1]), row("Still", t.seed, 1.0)) for t in tasks]
 
     monkeypatch.setattr(curves, "sweep", swept)
-    tmp_path.joinpath("my_rules.py").write_text(
+    tmp_path.joinpath("resting_rules.py").write_text(
         "from controllers import Controller\nclass Still(Controller):\n    def update(self, s): pass\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    config = LearningCurve("hexapod", "my_rules:Still", 0.1, 0.2, seeds=6, out=tmp_path, **SMALL)
+    config = LearningCurve("hexapod", "resting_rules:Still", 0.1, 0.2, seeds=6, out=tmp_path, **SMALL)
     document = learning_curve(config)
     first, second = document["curve"]
     assert (first["common"]["n"], first["without_value"], second["common"]["n"]) == (6, 0, 4)
@@ -540,7 +540,7 @@ def test_a_learning_curve_says_how_many_runs_it_rests_on(
     text = capsys.readouterr().out
     assert "4/6" in text and "written:" in text
     for suffix in (".json", ".png", ".pdf"):
-        assert (tmp_path / f"hexapod-my_rules.Still-learning-curve{suffix}").exists()
+        assert (tmp_path / f"hexapod-resting_rules.Still-learning-curve{suffix}").exists()
 
 
 def test_times_of_a_learning_curve_are_what_they_are_called(tmp_path: Path) -> None:
