@@ -20,6 +20,7 @@ from experiments.errors import ExperimentError, nearest
 from experiments.learn import Learn, learn, resolve
 from experiments.onlooker import DESCRIPTIONS, name_mode, see, spells
 from experiments.record import Record, record
+from experiments.store import write_text
 from experiments.sweep import places, sweep, workspace
 
 FREEZE = (2.0, 4.0, 8.0)
@@ -322,7 +323,7 @@ def save(config: Emergence, what: str, content: dict[str, Any]) -> dict[str, Any
     document = {"settings": settings, "versions": log.versions(), **content}
     path = config.out / f"{config.robot}-{config.controller.replace(':', '.')}-{what}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=1) + "\n")
+    write_text(path, json.dumps(document, indent=1) + "\n")
     say(f"numbers: {path}", config.quiet)
     return document
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from experiments.reference import PARTS, read_part
 from experiments.report import Report, report
 from experiments.reproduce_robots import robot
 from experiments.reproduce_systems import ar2, lorenz
+from experiments.store import write_text
 from experiments.sweep import Backend, Scale
 from quantify.plain import to_plain
 
@@ -124,8 +124,8 @@ def _reproduce(config: Reproduce, name: str) -> dict[str, Any]:
             "measurements": done["measurements"],
         }
     )
-    _write(stem.with_suffix(".json"), json.dumps(document, indent=1) + "\n")
-    _write(stem.with_suffix(".md"), as_markdown(document))
+    write_text(stem.with_suffix(".json"), json.dumps(document, indent=1) + "\n")
+    write_text(stem.with_suffix(".md"), as_markdown(document))
     _print(document)
     written = [stem.with_suffix(".json"), stem.with_suffix(".md")]
     if done["files"]:
@@ -200,9 +200,3 @@ def _print(document: dict[str, Any]) -> None:
     out.print(terminal(to_rows(document["rows"]), title, reference, CAPTION))
     for text in words(document):
         out.print(text)
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
