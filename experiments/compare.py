@@ -7,7 +7,7 @@ import io
 import itertools
 import json
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from experiments.behaviour import Behaviour, Measure, behaviour
 from experiments.comparison import Scales, pairs_table, ranking_table, summarise
 from experiments.comparison_page import draw, page
 from experiments.comparison_words import as_markdown, findings
-from experiments.config import ASIDE, outcome
+from experiments.config import command, outcome
 from experiments.console import console, say
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, resolve
@@ -117,7 +117,7 @@ def compare(config: Compare) -> dict[str, Any]:
         for task, result in zip(tasks, results, strict=True)
     ]
     document = {
-        "command": _command(config),
+        "command": command("compare", config),
         "settings": outcome(config),
         "versions": log.versions(),
         "fairness": _fairness(config, tasks),
@@ -250,23 +250,6 @@ def _save(config: Compare, document: dict[str, Any]) -> None:
             kind = "unfinished: " if row.get("unfinished") else ""
             say(f"{row['robot']} {row['controller']} seed {row['seed']}: {kind}{row['reason']}", config.quiet)
     print(f"written: {stem}.html, .json, .csv, .md, .png, .pdf")
-
-
-def _command(config: Compare) -> str:
-    """The command that gives this comparison, with what differs from the defaults."""
-    words = ["selforg compare"]
-    for f in fields(config):
-        chosen = getattr(config, f.name)
-        if f.name in ASIDE or chosen == f.default:
-            continue
-        name = f.name.replace("_", "-")
-        if isinstance(chosen, bool):
-            words.append(f"--{name}" if chosen else f"--no-{name}")
-        else:
-            values = chosen if isinstance(chosen, tuple) else (chosen,)
-            # str gives every digit of a float.
-            words += [f"--{name}", *(str(v).removesuffix(".0") for v in values)]
-    return " ".join(words)
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import tomllib
 import types
 import typing
@@ -154,6 +155,31 @@ def experiment_defaults(robot: str, controller: str, part: str) -> dict[str, Any
 def outcome(config: Any) -> dict[str, Any]:
     """The settings that decide what comes out, as plain JSON values."""
     return {key: plain(value) for key, value in dataclasses.asdict(config).items() if key not in ASIDE}
+
+
+def command(name: str, config: Any) -> str:
+    """The words that give the same result again: what is positional, and what differs from the defaults."""
+    hints = typing.get_type_hints(type(config), include_extras=True)
+    words = ["selforg", name]
+    for f in dataclasses.fields(config):
+        value = getattr(config, f.name)
+        flag = f.name.replace("_", "-")
+        if tyro.conf.Positional in typing.get_args(hints[f.name])[1:]:
+            words.append(_word(value))
+        elif f.name in ASIDE or value == f.default or (value == {} and f.default_factory is dict):
+            continue
+        elif isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        elif isinstance(value, Mapping):
+            words += [f"--{flag}", *(f"{key}={_word(item)}" for key, item in value.items())]
+        else:
+            words += [f"--{flag}", *map(_word, value if isinstance(value, tuple) else (value,))]
+    return shlex.join(words)
+
+
+def _word(value: Any) -> str:
+    """A value as it is typed; str gives every digit of a float."""
+    return str(value).lower() if isinstance(value, bool) else str(value).removesuffix(".0")
 
 
 def plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ import tyro
 from rich.table import Table
 
 from experiments import log
-from experiments.config import Settings, outcome
+from experiments.config import Settings, command, outcome
 from experiments.console import console, plain_table, say
 from experiments.errors import ExperimentError, nearest
 from experiments.learn import Learn, learn, resolve
@@ -317,10 +317,13 @@ def table(robot: str, rows: list[dict[str, Any]]) -> Table:
 
 
 def save(config: Emergence, what: str, content: dict[str, Any]) -> dict[str, Any]:
-    """Write settings, versions and content to OUT/ROBOT-RULE-WHAT.json."""
-    keys = ("backend", "scheduler", "controls", "push")
-    settings = {key: value for key, value in outcome(config).items() if key not in keys}
-    document = {"settings": settings, "versions": log.versions(), **content}
+    """Write command, settings, versions and content to OUT/ROBOT-RULE-WHAT.json."""
+    document = {
+        "command": command("emergence", config),
+        "settings": outcome(config),
+        "versions": log.versions(),
+        **content,
+    }
     path = config.out / f"{config.robot}-{config.controller.replace(':', '.')}-{what}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(document, indent=1) + "\n")

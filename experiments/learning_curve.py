@@ -15,7 +15,7 @@ from experiments import log
 from experiments.behaviour import Behaviour, behaviour
 from experiments.compare import measure_of
 from experiments.comparison import number, over, value
-from experiments.config import Settings, outcome
+from experiments.config import Settings, command, outcome
 from experiments.console import console, plain_table, say
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, resolve
@@ -106,6 +106,7 @@ def learning_curve(config: LearningCurve) -> dict[str, Any]:
         for task, result in zip(tasks, results, strict=True)
     ]
     document = {
+        "command": command("learning-curve", config),
         "settings": outcome(config) | {"body": resolved.body, "rule": resolved.rule},
         "versions": log.versions(),
         "curve": [_point(minutes, [row for row in rows if row["minutes"] == minutes]) for minutes in times],

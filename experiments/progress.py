@@ -14,7 +14,7 @@ from rich.table import Table
 
 import quantify as q
 from experiments import log
-from experiments.config import Settings, outcome
+from experiments.config import Settings, command, outcome
 from experiments.console import console, plain_table, say
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, learn_all
@@ -84,7 +84,12 @@ def progress(config: Progress) -> dict[str, Any]:
         recordings = Record(tuple(alive), config.samples, transient=config.transient)
         record(dataclasses.replace(recordings, jobs=config.jobs, quiet=config.quiet))
     rows = [row for path in paths for row in _rows(path, config)]
-    document = {"settings": outcome(config), "versions": log.versions(), "rows": rows}
+    document = {
+        "command": command("progress", config),
+        "settings": outcome(config),
+        "versions": log.versions(),
+        "rows": rows,
+    }
     stem = config.out / f"{config.robot}-{config.controller.replace(':', '.')}-progress"
     # A rule of one's own has a dot in its name, which is no suffix.
     table_path, picture = (stem.with_name(stem.name + suffix) for suffix in (".json", ".png"))

@@ -10,14 +10,15 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import resources
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 import quantify as q
 from quantify.scaling import all_pairs
 
-PARTS = ("lorenz", "ar2", "snake", "hexapod")
+Part = Literal["lorenz", "ar2", "snake", "hexapod"]
+PARTS: tuple[Part, ...] = get_args(Part)
 
 
 @dataclass(frozen=True)

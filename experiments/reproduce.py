@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,12 +22,12 @@ from experiments.beside import (
     to_plain_rows,
     to_rows,
 )
-from experiments.config import plain
+from experiments.config import command, plain
 from experiments.console import console
 from experiments.errors import ExperimentError
 from experiments.findings import sentences
 from experiments.plot import Plot, plot
-from experiments.reference import PARTS, read_part
+from experiments.reference import PARTS, Part, read_part
 from experiments.report import Report, report
 from experiments.reproduce_robots import robot
 from experiments.reproduce_systems import ar2, lorenz
@@ -36,7 +35,6 @@ from experiments.store import write_text
 from experiments.sweep import Backend, Scale
 from quantify.plain import to_plain
 
-Part = Literal["lorenz", "ar2", "snake", "hexapod"]
 RUN: dict[str, Callable[[dict[str, Any], Path, Scale, bool], dict[str, Any]]] = {
     "lorenz": lorenz,
     "ar2": ar2,
@@ -50,7 +48,7 @@ class Reproduce:
     """Rebuild the paper's tables and figures from nothing, and say what agrees."""
 
     part: Annotated[
-        tyro.conf.Positional[Literal["lorenz", "ar2", "snake", "hexapod", "all"]],
+        tyro.conf.Positional[Literal[Part, "all"]],
         tyro.conf.arg(metavar="lorenz|ar2|snake|hexapod|all"),
     ] = "all"
     """Which table."""
@@ -103,7 +101,7 @@ def settings_of(config: Reproduce, name: str) -> dict[str, Any]:
     return part
 
 
-def _reproduce(config: Reproduce, name: str) -> dict[str, Any]:
+def _reproduce(config: Reproduce, name: Part) -> dict[str, Any]:
     part = settings_of(config, name)
     # Recordings of different lengths do not share a run file, and a short try leaves the full tables alone.
     samples = "" if config.samples is None else f"-{config.samples}"
@@ -115,7 +113,7 @@ def _reproduce(config: Reproduce, name: str) -> dict[str, Any]:
     document: dict[str, Any] = to_plain(
         {
             "part": name,
-            "command": _command(config, name),
+            "command": command("reproduce", replace(config, part=name)),
             "reference": "exact" if name == "ar2" else "paper",
             "settings": plain(part),
             "versions": log.versions(),
@@ -144,14 +142,6 @@ def _reproduce(config: Reproduce, name: str) -> dict[str, Any]:
         written += plot(Plot(files, stem.with_suffix(".pdf"), quiet=True))
     print("written: " + ", ".join(map(str, written)))
     return document
-
-
-def _command(config: Reproduce, name: str) -> str:
-    words = ["selforg", "reproduce", name]
-    words += ["--quick"] if config.quick else []
-    words += ["--samples", str(config.samples)] if config.samples is not None else []
-    words += ["--seeds", *map(str, config.seeds)] if config.seeds is not None else []
-    return shlex.join(words)
 
 
 CAPTION = (

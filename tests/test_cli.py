@@ -3,24 +3,31 @@
 import errno
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 
 from experiments.cli import COMMANDS, main, parse
-from experiments.config import difference, experiment_defaults, parse_settings, read_toml
+from experiments.compare import Compare
+from experiments.config import command, difference, experiment_defaults, parse_settings, read_toml
+from experiments.emergence import Emergence
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, learn, resolve
+from experiments.learning_curve import LearningCurve
 from experiments.log import open_run
+from experiments.progress import Progress
 from experiments.quantify import Quantify
 from experiments.record import Record, record
+from experiments.reproduce import Reproduce
 
 QUICK = ["--minutes", "0.1", "--freeze", "0.05", "0.1", "--checkpoint", "100", "--quiet"]
 
@@ -210,6 +217,32 @@ def test_settings_are_read_like_toml() -> None:
     }
     with pytest.raises(ValueError, match="KEY=VALUE"):
         parse_settings(["a"])
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        Compare(),
+        Compare(("snake",), ("ulr", "my_rules:Hebb"), seeds=3, minutes=2.5, freeze=2.0, tune=4),
+        Compare(common=(0.123456789, 1 / 3), rank="auto", surrogates=False, body_of="dep", samples=5000),
+        LearningCurve("snake", every=0.25, body={"noise": 0.02, "name": "a b"}, rule={"on": True, "n": 3}),
+        Emergence(seeds=2, controls=True),
+        Progress("hexapod", seeds=(1, 2), samples=100_000),
+        Reproduce("ar2", quick=True, samples=6000, seeds=(1,)),
+    ],
+)
+def test_the_command_that_is_stated_gives_the_same_result(config: Any) -> None:
+    (name,) = (name for name, (_, settings, _, _) in COMMANDS.items() if settings == type(config).__name__)
+    program, said, *words = shlex.split(command(name, config))
+    assert (program, said) == ("selforg", name)
+    assert parse(type(config), words, "selforg") == config
+
+
+def test_a_command_does_not_say_where_the_work_is_done() -> None:
+    config = Compare(
+        out=Path("elsewhere"), jobs=3, backend="dask", scheduler="tcp://10.0.0.1:8786", keep=True
+    )
+    assert command("compare", config) == "selforg compare"
 
 
 def test_differences_are_named() -> None:

@@ -18,8 +18,7 @@ from experiments import behaviour as task
 from experiments import learning_curve as curves
 from experiments import log
 from experiments.behaviour import Behaviour, behaviour, over_scales
-from experiments.cli import parse
-from experiments.compare import Compare, _command, _task, as_csv, compare, measure_of
+from experiments.compare import Compare, _task, as_csv, compare, measure_of
 from experiments.comparison import interval, pairs_table, ranking_table, summarise
 from experiments.comparison_words import findings
 from experiments.console import console
@@ -193,20 +192,6 @@ def test_what_was_found_is_said_in_words() -> None:
             r["common"] = r["common"] | {"kappa": 0.9}
     words = findings(summarise(few, ("low", "high"), "common"), few)
     assert words[2].startswith("The scales of low are mostly stochastic (median kappa above 0.5)")
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        Compare(),
-        Compare(("snake",), ("ulr", "my_rules:Hebb"), seeds=3, minutes=2.5, freeze=2.0, tune=4),
-        Compare(common=(0.123456789, 1 / 3), rank="auto", surrogates=False, body_of="dep", samples=5000),
-    ],
-)
-def test_the_command_that_is_stated_gives_the_same_comparison(config: Compare) -> None:
-    words = _command(config).split()
-    assert words[:2] == ["selforg", "compare"]
-    assert parse(Compare, words[2:], "selforg compare") == config
 
 
 def test_equal_medians_share_a_rank_and_few_seeds_are_said_to_be_few() -> None:
