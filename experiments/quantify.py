@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import h5py
+import numpy as np
 import tyro
 
 import quantify as q
@@ -21,6 +23,7 @@ from experiments.loop import find_robot
 from experiments.series import Series, find_column, read_series, split_source
 from experiments.store import write_text
 from experiments.workfile import writing
+from quantify.sums import Floats
 
 Outcome = tuple[dict[str, q.Quantification], dict[str, Path]]
 """Results and the files they were written to, by name."""
@@ -157,6 +160,7 @@ def quantify_behaviours(
     results, files, errors : dicts by the name of the behaviour
     """
     results, documents, failures = {}, {}, {}
+    measured: dict[str, tuple[int, Floats]] = {}
     with log.open_run(path) as run:
         config = run_defaults(config, run.robot)
         names = [log.label(minutes) for minutes in config.freeze] or list(run.behaviours)
@@ -180,22 +184,35 @@ def quantify_behaviours(
                 try:
                     results[name] = compute(series, config, bar(f"quantify {name}"))
                     documents[name] = document | {"result": results[name].to_dict()}
+                    measured[name] = column, series.values
                 except ExperimentError as error:
                     failures[name] = error
-        texts = {
-            f"results/{name}": json.dumps(doc)
-            for name, doc in documents.items()
-            if doc is not run.results.get(name)
-        }
     places = {name: write_json(path, name, document) for name, document in documents.items()}
-    if texts:
+    if measured:
+        texts = {name: json.dumps(documents[name]) for name in measured}
         # After the JSON, and with patience: hours of work are not to be lost to another writer.
-        with writing(path, 60), log.rewriting(path, 2**20 + sum(map(len, texts.values()))) as file:
-            for name, text in texts.items():
-                if name in file:
-                    del file[name]
-                put(file, name, text)
+        with writing(path, 60):
+            _check_unchanged(path, measured, places)
+            with log.rewriting(path, 2**20 + sum(map(len, texts.values()))) as file:
+                for name, text in texts.items():
+                    if f"results/{name}" in file:
+                        del file[f"results/{name}"]
+                    put(file, f"results/{name}", text)
     return results, places, failures
+
+
+def _check_unchanged(
+    path: Path, measured: Mapping[str, tuple[int, Floats]], places: Mapping[str, Path]
+) -> None:
+    """Refuse to store results in a file whose recordings were replaced while they were being measured."""
+    with log.open_run(path) as run:
+        for name, (column, values) in measured.items():
+            now = run.behaviours.get(name)
+            if now is None or not np.array_equal(now.sensors[:, column], values):
+                raise FileError(
+                    f"{name} in {path} was recorded anew while it was being measured; {places[name]} is of "
+                    "the former recording, run the same command again"
+                )
 
 
 def run_defaults(config: Quantify, robot: str) -> Quantify:

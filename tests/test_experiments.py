@@ -5,12 +5,14 @@ import shutil
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 
 import quantify as q
+from experiments import quantify as quantify_module
 from experiments import workfile
 from experiments.cli import main
 from experiments.errors import ExperimentError, FileError
@@ -227,6 +229,29 @@ def test_quantify_waits_for_another_writer(
             quantify(Quantify(str(path), freeze=(0.3,), **quick), show=False)
     beside = json.loads((tmp_path / "run.0.3min.complexity.json").read_text())
     assert beside["settings"]["m_max"] == 3
+
+
+def test_a_result_is_not_stored_with_a_recording_that_it_does_not_belong_to(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.h5"
+    shutil.copy(recorded, path)
+    measure = quantify_module.compute
+
+    def meanwhile(*arguments: Any) -> q.Quantification:
+        record(Record((path,), 2500, freeze=(0.1,), transient=100, jobs=1, quiet=True, replace=True))
+        return measure(*arguments)
+
+    config = Quantify(str(path), freeze=(0.1,), m_max=3, replicates=0, predictive=0, quiet=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(quantify_module, "compute", meanwhile)
+        with pytest.raises(FileError, match="recorded anew while it was being measured"):
+            quantify(config, show=False)
+    with open_run(path) as run:
+        assert "0.1min" not in run.results and len(run.behaviours["0.1min"].sensors) == 2500
+    quantify(config, show=False)
+    with open_run(path) as run:
+        assert "0.1min" in run.results
 
 
 def test_an_unfinished_recording_of_another_run_is_not_taken_over(tmp_path: Path) -> None:
