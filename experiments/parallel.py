@@ -21,12 +21,12 @@ Result = TypeVar("Result")
 
 
 def in_parallel(function: Callable[[Item], Result], items: Sequence[Item], jobs: int = 0) -> list[Result]:
-    """[function(item) for item in items] in `jobs` processes (0: one per core), in order.
+    """[function(item) for item in items] in `jobs` processes, in order; 0: one per core that may be used.
 
     With one job everything happens in this process. Ctrl-C, or the death of this process by any means, ends
     the workers too; tasks must therefore be such that they can be run again.
     """
-    jobs = min(len(items), jobs or os.cpu_count() or 1)
+    jobs = min(len(items), jobs or joblib.cpu_count())
     if jobs <= 1:
         return [function(item) for item in items]
     parent = os.getpid()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import tyro
 
 from experiments import log
@@ -84,6 +85,8 @@ def reproduce(config: Reproduce) -> list[dict[str, Any]]:
         raise ExperimentError(f"--samples is {config.samples}; at least 1000 are needed to measure anything")
     if config.seeds is not None and (not config.seeds or len(set(config.seeds)) < len(config.seeds)):
         raise ExperimentError("--seeds must name one or more different seeds")
+    if config.seeds is not None and min(config.seeds) < 0:
+        raise ExperimentError(f"--seeds has {min(config.seeds)}; seeds are 0 or greater")
     names = PARTS if config.part == "all" else (config.part,)
     return [_reproduce(config, name) for name in names]
 
@@ -98,6 +101,8 @@ def settings_of(config: Reproduce, name: str) -> dict[str, Any]:
         part["samples"] = config.samples
     if config.seeds is not None:
         part["seeds"] = list(config.seeds)
+    if (config.samples, config.seeds) != (None, None):
+        part.pop("cost", None)  # it tells of other samples and seeds
     return part
 
 
@@ -113,7 +118,8 @@ def _reproduce(config: Reproduce, name: Part) -> dict[str, Any]:
     document: dict[str, Any] = to_plain(
         {
             "part": name,
-            "command": command("reproduce", replace(config, part=name)),
+            # The length of films changes no number.
+            "command": command("reproduce", replace(config, part=name, seconds=Reproduce.seconds)),
             "reference": "exact" if name == "ar2" else "paper",
             "settings": plain(part),
             "versions": log.versions(),
@@ -164,6 +170,17 @@ def words(document: dict[str, Any]) -> list[str]:
     seeds = len(settings["seeds"])
     series = f"{settings['samples']:,} samples, {seeds} seed{'s' if seeds > 1 else ''}"
     said = [f"Of {len(verdicts)} numbers {', '.join(counts)} ({series})."]
+    if unsure := [
+        f"{row['quantity']} of {row['column']}" for row in document["rows"] if _leaves_tolerance(row)
+    ]:
+        said.append(
+            f"Of those that agree, these have an interval that leaves the tolerance: {', '.join(unsure)}."
+        )
+    if noisy := _stochastic(document["measurements"]):
+        said.append(
+            f"Less than half of the scales are deterministic in most seeds: {', '.join(noisy)}. The numbers "
+            "there are mostly of noise, and where one agrees, it may be by chance."
+        )
     measured = document["measurements"]
     if reasons := [one["reason"] for one in measured if one.get("reason")]:
         said.append(
@@ -175,6 +192,23 @@ def words(document: dict[str, Any]) -> list[str]:
     if "cost" in settings:
         said.append(f"Quick: {settings['cost']}")
     return said
+
+
+def _leaves_tolerance(row: dict[str, Any]) -> bool:
+    if row["verdict"] != AGREES or row["n"] < 2:
+        return False
+    # Nine digits as in the verdict.
+    return bool(round(max(row["high"] - row["paper"], row["paper"] - row["low"]), 9) > row["tolerance"])
+
+
+def _stochastic(measurements: list[dict[str, Any]]) -> list[str]:
+    """Columns of a robot's table whose scales are not deterministic for the most part, in most seeds."""
+    shares: dict[str, list[float]] = {}
+    for one in measurements:
+        for name, values in one.get("columns", {}).items():
+            if values.get("deterministic") is not None:
+                shares.setdefault(name, []).append(values["deterministic"])
+    return [name for name, found in shares.items() if np.median(found) < 0.5]
 
 
 def as_markdown(document: dict[str, Any]) -> str:
