@@ -110,8 +110,10 @@ def signed_rank(difference: Sequence[float] | np.ndarray) -> float:
     d = d[d != 0]
     if not len(d):
         return 1.0
-    # Ranks of ties are halves: twice the ranks are whole numbers, whose sums can be counted.
+    # Ranks of ties are halves: twice the ranks are whole numbers, whose sums can be counted, in steps as
+    # large as they allow.
     ranks = np.rint(2 * rankdata(np.abs(d))).astype(int)
+    ranks //= np.gcd.reduce(ranks)
     chance = _rank_sums(ranks)
     positive = ranks[d > 0].sum()
     return float(min(1.0, 2 * min(chance[: positive + 1].sum(), chance[positive:].sum())))
@@ -119,11 +121,14 @@ def signed_rank(difference: Sequence[float] | np.ndarray) -> float:
 
 def _rank_sums(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
     """Chance of every sum of the positive ranks when each sign is a fair coin."""
-    ways = np.zeros(ranks.sum() + 1)
-    ways[0] = 1.0
-    for rank in ranks:
-        ways[rank:] = ways[rank:] + ways[:-rank]
-    chance: NDArray[np.float64] = ways / ways.sum()
+    chance = np.zeros(ranks.sum() + 1)
+    chance[0] = 1.0
+    top = 0
+    for rank in np.sort(ranks):
+        possible = chance[: top + rank + 1]
+        possible *= 0.5  # at every coin: the number of ways, 2^n, is no float from 1024 pairs on
+        possible[rank:] += possible[: top + 1]
+        top += rank
     return chance
 
 

@@ -6,7 +6,7 @@ import math
 import naive
 import numpy as np
 import pytest
-from scipy.stats import wilcoxon
+from scipy.stats import binom, wilcoxon
 
 from experiments.statistics import hodges_lehmann, holm, median, paired, signed_rank, smallest_p
 
@@ -41,6 +41,13 @@ def test_the_signed_rank_test_equals_scipy_without_ties() -> None:
     differences = np.random.default_rng(3).normal(0.4, 1.0, 25)
     expected = wilcoxon(differences, method="exact").pvalue
     assert signed_rank(differences) == pytest.approx(expected, rel=1e-9)
+
+
+def test_pairs_may_be_more_than_the_powers_of_two_that_are_floats() -> None:
+    # Sizes that are all the same leave a test of signs.
+    differences = np.where(np.arange(1100) < 520, -1.0, 1.0)
+    assert signed_rank(differences) == pytest.approx(2 * binom.cdf(520, 1100, 0.5), rel=1e-9)
+    assert 0.95 <= hodges_lehmann(np.arange(1.0, 1031.0).tolist()).coverage < 0.951
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 6, 8, 10])
