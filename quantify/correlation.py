@@ -24,7 +24,7 @@ Progress = Callable[[float, float], None]
 POINTS_PER_OCTAVE = 8
 MAX_OCTAVES = 20
 FEW_PAIRS = 100  # the default grid ends where fewer pairs of two-dimensional vectors are this close
-SMALL_WORK = 2e9  # pairs x dimensions that are counted in about a second: no need to draw a share
+SMALL_WORK = 1e10  # pairs x dimensions that are counted in two or three seconds: all of them, no draw needed
 
 
 def correlation_sums(
@@ -65,8 +65,8 @@ def correlation_sums(
         Pairs at most this many samples apart in time do not count; 0 leaves out only a point with itself.
         Default: `theiler_window` of the series.
     exact : bool
-        Count all pairs at every scale. Otherwise all pairs are counted only where they are few, and a random
-        share where they are many.
+        Count all pairs at every scale. Otherwise this is done for short series only (`SMALL_WORK`); of a long
+        one all pairs are counted where they are few, and a random share where they are many.
     accuracy : float
         Relative standard error of C_m(eps), against counting all pairs, that the random shares aim at
         wherever all pairs would count at least `min_pairs`. The error reached is in the result.

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quantify import _shares, entropies
+from quantify import _shares, correlation, entropies
 from quantify._bins import CELL_SHIFT, LEAST, UNSETTLED, make_bins, make_cells
 from quantify._sampled import by_phase
 from quantify._shares import Crew, Layout, _count_group, _count_random, groups
 from quantify.correlation import correlation_sums
+from quantify.sums import CorrelationSums
 from quantify.systems import Henon, Lorenz
 
 
@@ -118,10 +119,17 @@ def test_exact_over_long_diagonals_and_many_scales() -> None:
     np.testing.assert_array_equal(sums.pairs, expected)
 
 
+def random_shares(x, **arguments) -> CorrelationSums:
+    """As for a long series, whose pairs are too many to be counted all."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(correlation, "SMALL_WORK", 0)
+        return correlation_sums(x, **arguments)
+
+
 @pytest.mark.parametrize("exact", [True, False])
 def test_any_number_of_threads_gives_the_same(exact) -> None:
     x = Henon().sample(25_000 if not exact else 3000, 2)[:, 0]
-    runs = [correlation_sums(x, tau=1, m_max=9, theiler=5, exact=exact, workers=w) for w in (1, 2, 3)]
+    runs = [random_shares(x, tau=1, m_max=9, theiler=5, exact=exact, workers=w) for w in (1, 2, 3)]
     assert runs[0].settings["mode"] == ("all pairs" if exact else "random shares")
     for other in runs[1:]:
         np.testing.assert_array_equal(runs[0].pairs, other.pairs)
@@ -247,7 +255,7 @@ def test_shares_are_unbiased() -> None:
 
 def test_the_seed_decides() -> None:
     x = Henon().sample(30_000, 2)[:, 0]
-    one, same, other = (correlation_sums(x, tau=1, m_max=9, theiler=5, rng=seed) for seed in (1, 1, 2))
+    one, same, other = (random_shares(x, tau=1, m_max=9, theiler=5, rng=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.C, same.C)
     assert (one.C != other.C).any()
 
@@ -304,7 +312,7 @@ def test_shift_sign_and_scale(seed, scale, shift) -> None:
 @given(series_seeds, st.booleans())
 def test_monotone_in_eps_and_in_m(seed, exact) -> None:
     x = np.cumsum(np.random.default_rng(seed).standard_normal(22_000 if not exact else 500))
-    sums = correlation_sums(x, tau=1, m_max=10, theiler=5, exact=exact)
+    sums = random_shares(x, tau=1, m_max=10, theiler=5, exact=exact)
     assert (np.diff(sums.C, axis=0) <= 0).all() and (np.diff(sums.C, axis=1) <= 0).all()
     assert sums.C.max() <= 1
 
@@ -435,7 +443,7 @@ def test_progress_reaches_the_end() -> None:
     for n, exact in ((500, True), (25_000, False)):
         calls: list[tuple[float, float]] = []
         x = Henon().sample(n, 1)[:, 0]
-        correlation_sums(
+        random_shares(
             x, tau=1, m_max=9, theiler=5, exact=exact, progress=lambda *c, to=calls: to.append(c)
         )
         assert calls[-1][0] == calls[-1][1] and len(calls) > 3
