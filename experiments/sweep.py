@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import json
 import math
 import os
 import resource
@@ -18,7 +19,6 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ import joblib
 from experiments import log
 from experiments.config import difference
 from experiments.console import bars, say
-from experiments.errors import DiskError, ExperimentError, FileError
+from experiments.errors import DiskError, ExperimentError, FileError, told
 from experiments.parallel import run_in_worker
 from experiments.store import Task, entry_path, read_entry, settings, task_key, task_name, write_entry
 from experiments.workfile import writing
@@ -117,14 +117,15 @@ def sweep(
     -------
     list of dict
         In the order of `configs`. A task that failed has the entry "reason". An ExperimentError is an outcome
-        and is stored like any other. Any other exception, and one that comes from a module that a worker
-        cannot import, says nothing about the task: beside "reason" stands "unfinished": True, and the next
-        sweep tries it again.
+        and is stored like any other. Any other exception, one that comes from a module that a worker cannot
+        import, and a result that JSON cannot hold say nothing about the task: beside "reason" stands
+        "unfinished": True, and the next sweep tries it again.
 
     Raises
     ------
     ExperimentError
-        When the request cannot be fulfilled, a worker died, or the disk is full. Finished results are kept.
+        When the request cannot be fulfilled, a file of the store is not what its name says, a worker died, or
+        the disk is full. Finished results are kept.
     """
     if jobs < 0:
         raise ExperimentError(f"--jobs is {jobs}; it must be 0 (all cores) or more")
@@ -136,13 +137,13 @@ def sweep(
     except OSError as error:
         raise FileError(f"cannot make the folder {store}: {error.strerror}") from error
     keys = [task_key(function, config) for config in configs]
-    entries = {key: entry for key in dict.fromkeys(keys) if (entry := read_entry(store, key)) is not None}
-    _note_versions(list(entries.values()), quiet)
-    wanted = [
+    tasks = [
         _Job(key, function, config, store, keep)
         for key, config in dict(zip(keys, configs, strict=True)).items()
-        if key not in entries
     ]
+    entries = {job.key: entry for job in tasks if (entry := _finished(job)) is not None}
+    _note_versions(list(entries.values()), quiet)
+    wanted = [job for job in tasks if job.key not in entries]
     with bars(quiet) as bar:
         tell = _teller(title, len(entries), len(wanted), bar(f"{title} [tasks]"), quiet)
         # What another sweep has in hand is left for the end, and then waited for.
@@ -183,8 +184,27 @@ def workspace() -> Iterator[Path]:
 
 def cost(store: Path, function: Task, configs: Sequence[Any]) -> list[dict[str, float]]:
     """What finished tasks took: seconds of processor and clock, peak memory of their process in MB."""
-    entries = [read_entry(store, task_key(function, config)) for config in configs]
-    return [entry["cost"] for entry in entries if entry is not None]
+    jobs = [_Job(task_key(function, config), function, config, store, keep=False) for config in configs]
+    return [entry["cost"] for job in jobs if (entry := _finished(job)) is not None]
+
+
+def _finished(job: _Job) -> dict[str, Any] | None:
+    """What the store holds about a task, or None; refuses a file that is not what its name says."""
+    entry: Any = read_entry(job.store, job.key)
+    if entry is None:
+        return None
+    if not isinstance(entry, dict) or not all(
+        isinstance(entry.get(part), dict) for part in ("config", "result", "versions", "cost")
+    ):
+        wrong = "it holds no finished task"
+    elif entry.get("function") != task_name(job.function):
+        wrong = f"it holds a result of {entry.get('function')}, not of {task_name(job.function)}"
+    elif differing := difference(entry["config"], settings(job.config)):
+        wrong = f"it holds another task: {'; '.join(differing[:3])}"
+    else:
+        return entry
+    path = entry_path(job.store, job.key)
+    raise FileError(f"{path} is damaged ({wrong}); delete it to have it computed again")
 
 
 def _run_all(
@@ -293,7 +313,7 @@ def _attempt(job: _Job) -> tuple[str, dict[str, Any]]:
             if job.patience:
                 raise
             return job.key, {"busy": True}
-        entry = read_entry(job.store, job.key)
+        entry = _finished(job)
         if entry is None:
             token = _folder.set(folder)
             try:
@@ -319,13 +339,11 @@ def _compute(job: _Job) -> dict[str, Any]:
         if _lacks_module(error):
             return {"failed": str(error)}
         result = {"reason": str(error)}
-    except ValueError as error:
-        return {"failed": str(error)}
     except Exception as error:
         # A mistake in the program: the row says where, and the other tasks go on.
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(place.filename).name} line {place.lineno}"
-        return {"failed": f"{type(error).__name__} in {where}: {error}"}
+        return {"failed": told(error)}
+    if wrong := _unfit(result):
+        return {"failed": f"{task_name(job.function)} gave {wrong}"}
     # ru_maxrss is in kB, on macOS in bytes.
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return {
@@ -339,6 +357,17 @@ def _compute(job: _Job) -> dict[str, Any]:
             "peak_MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit),
         },
     }
+
+
+def _unfit(result: Any) -> str:
+    """What is wrong with a result that the store cannot hold; empty if it can."""
+    if not isinstance(result, dict):
+        return f"a {type(result).__name__}, not a dict"
+    try:
+        json.dumps(result)
+    except (TypeError, ValueError) as error:
+        return f"a result that JSON cannot hold: {error}"
+    return ""
 
 
 def _lacks_module(error: BaseException | None) -> bool:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sweep_tasks import Settings, count, heavy, task
@@ -63,8 +64,14 @@ def test_a_task_that_fails_says_why_and_does_not_stop_the_others(
     rows = sweep(task, configs, store=tmp_path, jobs=jobs, quiet=True)
     assert "KeyError in sweep_tasks.py line" in rows.pop()["reason"]
     assert "module 'no_such_module' cannot be imported" in rows[5]["reason"]
+    odd = rows[2].pop("reason")
+    assert odd.startswith("ValueError in sweep_tasks.py line") and odd.endswith(": seed 2 is odd")
     assert [row.get("reason") for row in rows[:5]] == [
-        *(None, "seed 1 cannot be", "seed 2 is odd", "the disk is full", None),
+        None,
+        "seed 1 cannot be",
+        None,
+        "the disk is full",
+        None,
     ]
     # What cannot be is an outcome; what went wrong on the way is said to be unfinished and tried again.
     assert ["unfinished" in row for row in rows] == [False, False, True, True, False, True]
@@ -155,6 +162,43 @@ def test_a_damaged_result_is_named(tmp_path: Path, notes: Path) -> None:
     (tmp_path / f"{key}.json").write_text('{"result": ')
     with pytest.raises(FileError, match=rf"{key}\.json is damaged .* delete it"):
         sweep(task, [Settings(1, notes)], store=tmp_path, quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda entry: {}, "it holds no finished task"),
+        (lambda entry: [], "it holds no finished task"),
+        (lambda entry: {k: v for k, v in entry.items() if k != "versions"}, "it holds no finished task"),
+        (lambda entry: entry | {"result": None}, "it holds no finished task"),
+        (lambda entry: entry | {"function": "other:f"}, "a result of other:f, not of sweep_tasks:task"),
+        (lambda entry: entry | {"config": entry["config"] | {"seed": 2}}, "seed is 2 there and 1 here"),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says_is_refused(
+    tmp_path: Path, notes: Path, change: Any, message: str
+) -> None:
+    config = Settings(1, notes)
+    sweep(task, [config], store=tmp_path, quiet=True)
+    path = tmp_path / f"{task_key(task, config)}.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    with pytest.raises(FileError, match=rf"\.json is damaged \(.*{message}\); delete it"):
+        sweep(task, [config], store=tmp_path, quiet=True)
+    with pytest.raises(FileError, match="is damaged"):
+        cost(tmp_path, task, [config])
+
+
+def unfit(config: Settings) -> Any:
+    """A result that JSON cannot hold, or one that is no dict."""
+    return {"seed": {config.seed}} if config.seed else [1]
+
+
+def test_a_result_that_cannot_be_stored_is_a_row_and_stops_nobody(tmp_path: Path, notes: Path) -> None:
+    rows = sweep(unfit, [Settings(0, notes), Settings(1, notes)], store=tmp_path, jobs=1, quiet=True)
+    assert [row["unfinished"] for row in rows] == [True, True]
+    assert rows[0]["reason"].endswith("test_sweep:unfit gave a list, not a dict")
+    assert "a result that JSON cannot hold: Object of type set" in rows[1]["reason"]
+    assert not list(tmp_path.glob("*.json"))
 
 
 def test_results_of_other_versions_are_used_with_a_note(
