@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import quantify as q
 from experiments import log
+from experiments.errors import ExperimentError, FileError, told
 from experiments.learn import Learn, learn
+from experiments.loop import CONTROLLER
 from experiments.record import Record, record
 from experiments.sweep import workspace
 from quantify.ksg import predictive_information
@@ -24,6 +27,8 @@ from quantify.surrogates import iaaft
 # Delay vectors from which predictive information is estimated: the same number for all, so that the bias that
 # is left is the same too.
 PI_POINTS = 10_000
+# Control steps that a rule must be able to take before many tasks are begun.
+FIRST_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -78,18 +83,7 @@ def behaviour(config: Behaviour) -> dict[str, Any]:
     name = log.label(minutes)
     with workspace() as folder:
         path = folder / "run.h5"
-        wish = Learn(
-            config.robot,
-            config.controller,
-            minutes,
-            config.freezes,
-            config.seed,
-            path,
-            body=config.body,
-            rule=config.rule,
-            quiet=True,
-        )
-        learn(wish)
+        learn(_wish(config, config.freezes, path))
         with log.open_run(path) as run:
             if name not in run.frozen:
                 return {"reason": f"while learning, {run.learning.reason}"}
@@ -104,6 +98,47 @@ def behaviour(config: Behaviour) -> dict[str, Any]:
             body = {name: _moments(seen[:, i].astype(float)) for i, name in enumerate(seen.names)}
     row = {"reason": "", "std": float(np.std(series)), "body": body}
     return row | _numbers(series, measure, config.seed)
+
+
+def rehearse(config: Behaviour) -> None:
+    """Let the rule take its first steps on the body, so that a mistake in it is seen before hours are spent.
+
+    Raises
+    ------
+    ExperimentError
+        When the rule raises; a simulation that breaks down is an outcome.
+    """
+    minutes = FIRST_STEPS * config.body["control_step"] / 60
+    reason = ""
+    with workspace() as folder:
+        path = folder / "run.h5"
+        try:
+            learn(_wish(config, (minutes,), path))
+            with log.open_run(path) as run:
+                reason = run.learning.reason
+        except FileError:
+            raise
+        except Exception as error:
+            words = str(error) if isinstance(error, ExperimentError) else told(error)
+            reason = f"{CONTROLLER}: {words}"
+    if reason.startswith(CONTROLLER):
+        raise ExperimentError(
+            f"{config.controller} cannot run on the {config.robot}: {reason}; mend the rule and try again"
+        )
+
+
+def _wish(config: Behaviour, freezes: tuple[float, ...], path: Path) -> Learn:
+    return Learn(
+        config.robot,
+        config.controller,
+        freezes[-1],
+        freezes,
+        config.seed,
+        path,
+        body=config.body,
+        rule=config.rule,
+        quiet=True,
+    )
 
 
 def _numbers(series: Floats, measure: Measure, seed: int) -> dict[str, Any]:

@@ -15,12 +15,15 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers import Controller
+from controllers import Controller, ControllerError
 from experiments.config import build
 from experiments.console import Report, hush
-from experiments.errors import ExperimentError, nearest
+from experiments.errors import ExperimentError, nearest, told
 from experiments.log import with_prefix
 from experiments.workfile import Arrays, Track, WorkFile
+
+CONTROLLER = "the controller broke down"
+"""How the reason begins when it was not the simulation."""
 
 with hush():  # the simulator greets on standard error when it is imported
     import robots
@@ -115,8 +118,10 @@ class Loop:
                         rows.append(read())
                 actions[i] = act(s)
                 s, _, ended, _, info = step(actions[i])
-            except ValueError as error:  # of the controller, or of the body about the controller's action
-                reason, done = f"the controller broke down at step {t}: {error}", t
+            # Of the controller, its arithmetic included, or of the body about the controller's action.
+            except (ValueError, ArithmeticError) as error:
+                words = str(error) if isinstance(error, ControllerError) else told(error)
+                reason, done = f"{CONTROLLER} at step {t}: {words}", t
                 break
             if ended:
                 reason, done = f"the simulation broke down at step {t}: {info['reason']}", t + 1
