@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from experiments import log
-from experiments.behaviour import Behaviour, Measure, behaviour
+from experiments.behaviour import Behaviour, Measure, behaviour, rehearse
 from experiments.comparison import Scales, pairs_table, ranking_table, summarise
 from experiments.comparison_page import draw, page
 from experiments.comparison_words import as_markdown, findings
 from experiments.config import command, outcome
 from experiments.console import console, say
 from experiments.errors import ExperimentError
-from experiments.learn import Learn, resolve
+from experiments.learn import Learn, find_rule, resolve
 from experiments.loop import find_robot
 from experiments.store import write_text
 from experiments.sweep import Backend, cost, places, sweep
-from experiments.tuning import FACTOR, best, candidates
+from experiments.tuning import Tuned, tune, tuned_words
 
 # Where the settings of each rule come from: part of every comparison's result.
 ORIGINS = {
@@ -92,8 +92,9 @@ def compare(config: Compare) -> dict[str, Any]:
     -------
     dict
         What is saved as JSON: settings, body and rule settings with their origin, a row per run, and for each
-        robot the ranking and all paired differences. null stands for a value that does not exist; as a bound
-        of an interval it is a run without one. A difference from such a run is "inf" or "-inf".
+        robot the ranking and all paired differences; of a tuned comparison every setting that was tried. null
+        stands for a value that does not exist; as a bound of an interval it is a run without one. A
+        difference from such a run is "inf" or "-inf".
     """
     for name in ("robots", "controllers"):
         if not getattr(config, name):
@@ -107,10 +108,11 @@ def compare(config: Compare) -> dict[str, Any]:
         _task(config, robot, controller)
         for robot, controller in itertools.product(config.robots, config.controllers)
     ]
-    if config.tune:
-        starts = _tune(config, starts)
+    for start in starts:
+        rehearse(start)
+    tuned = tune(starts, config.tune, config.rank, lambda tasks: _sweep(config, tasks, "tune"))
     # Seed by seed: an unfinished comparison has some seeds of everything.
-    tasks = [replace(task, seed=seed) for seed in range(1, config.seeds + 1) for task in starts]
+    tasks = [replace(task, seed=seed) for seed in range(1, config.seeds + 1) for task in tuned.starts]
     results = _sweep(config, tasks, "compare")
     rows = [
         {"robot": task.robot, "controller": task.controller, "seed": task.seed} | result
@@ -120,9 +122,10 @@ def compare(config: Compare) -> dict[str, Any]:
         "command": command("compare", config),
         "settings": outcome(config),
         "versions": log.versions(),
-        "fairness": _fairness(config, tasks),
+        "fairness": _fairness(config, tuned),
+        "tuning": tuned.tried,
         "robots": {robot: _summary(config, robot, rows) for robot in config.robots},
-        "cost": _cost(cost(config.out / "store", behaviour, tasks)),
+        "cost": _cost(cost(config.out / "store", behaviour, [*tuned.runs, *tasks]), len(tuned.runs)),
         "rows": rows,
     }
     _save(config, document)
@@ -146,18 +149,17 @@ def _sweep(config: Compare, tasks: list[Behaviour], title: str) -> list[dict[str
     )
 
 
-def _tune(config: Compare, starts: list[Behaviour]) -> list[Behaviour]:
-    """For each robot and controller the best of as many settings."""
-    tried = [candidates(start, config.tune) for start in starts]
-    rows = iter(_sweep(config, [task for some in tried for task in some], "tune"))
-    return [best(some, [next(rows) for _ in some], config.rank) for some in tried]
-
-
 def _task(config: Compare, robot: str, controller: str) -> Behaviour:
     """The task of the first seed, with every setting spelled out; refuses what cannot run."""
+    if config.tune < 0:
+        raise ExperimentError(f"--tune is {config.tune}; it must be 0 (no tuning) or more")
     if config.freeze == 0:
         raise ExperimentError("--freeze is 0; it must be greater than 0: there is nothing learned to freeze")
     freeze = config.minutes if config.freeze is None else config.freeze
+    try:
+        find_rule(config.body_of)
+    except ExperimentError as error:
+        raise ExperimentError(f"--body-of: {error}") from error
     body = resolve(Learn(robot, config.body_of, config.minutes, (freeze,))).body
     rule = resolve(Learn(robot, controller, config.minutes, (freeze,))).rule
     return Behaviour(robot, controller, 1, (freeze,), body, rule, measure_of(config, robot))
@@ -165,8 +167,6 @@ def _task(config: Compare, robot: str, controller: str) -> Behaviour:
 
 def measure_of(config: Any, robot: str) -> Measure:
     """How behaviours of a robot are quantified, from the settings of a command; refuses what cannot be."""
-    if getattr(config, "tune", 0) < 0:
-        raise ExperimentError(f"--tune is {config.tune}; it must be 0 (no tuning) or more")
     if config.seeds < 1:
         raise ExperimentError(f"--seeds is {config.seeds}; it must be at least 1")
     entry = find_robot(robot)
@@ -196,14 +196,9 @@ def measure_of(config: Any, robot: str) -> Measure:
     )
 
 
-def _fairness(config: Compare, tasks: list[Behaviour]) -> dict[str, Any]:
+def _fairness(config: Compare, tuned: Tuned) -> dict[str, Any]:
     """What all runs share, and where they differ."""
-    first = {(task.robot, task.controller): task for task in reversed(tasks)}
-    tuned = (
-        f"the best of {config.tune} settings, by core complexity in one run each with a seed of its own: the "
-        f"default, and others with every number multiplied by a factor between 1/{FACTOR:g} and {FACTOR:g}; "
-        "default: "
-    )
+    first = {(task.robot, task.controller): task for task in tuned.starts}
     return {
         "same for all": "body, its noise, seeds, learning time, samples, quantifier settings",
         "bodies": {robot: first[robot, config.controllers[0]].body for robot in config.robots},
@@ -212,7 +207,8 @@ def _fairness(config: Compare, tasks: list[Behaviour]) -> dict[str, Any]:
         },
         "rules": {
             name: {
-                "origin": (tuned if config.tune else "") + ORIGINS.get(name, "given by the user"),
+                "origin": tuned_words(config.tune, [by[name] for by in tuned.tried.values()])
+                + ORIGINS.get(name, "given by the user"),
                 "settings": {robot: first[robot, name].rule for robot in config.robots},
             }
             for name in config.controllers
@@ -220,11 +216,12 @@ def _fairness(config: Compare, tasks: list[Behaviour]) -> dict[str, Any]:
     }
 
 
-def _cost(costs: list[dict[str, float]]) -> dict[str, float]:
-    """What the tasks took together."""
+def _cost(costs: list[dict[str, float]], tuning: int) -> dict[str, float]:
+    """What the tasks took together, so many of them for tuning."""
     cpu, peak = [c["cpu_s"] for c in costs], [c["peak_MB"] for c in costs]
     return {
         "tasks": len(costs),
+        "tuning_tasks": tuning,
         "cpu_s": round(sum(cpu), 1),
         "cpu_s_per_task": round(sum(cpu) / max(len(cpu), 1), 1),
         "peak_MB": max(peak, default=0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +13,9 @@ import tyro
 from rich.table import Table
 
 from experiments import log
-from experiments.behaviour import Behaviour, behaviour
+from experiments.behaviour import Behaviour, behaviour, rehearse
 from experiments.compare import measure_of
-from experiments.comparison import number, over, value
+from experiments.comparison import interval, number, over, value
 from experiments.config import Settings, command, outcome
 from experiments.console import console, plain_table, say
 from experiments.errors import ExperimentError
@@ -36,7 +37,7 @@ class LearningCurve:
     controller: str = "ulr"
     """Learning rule by name, or your own as my_module:MyRule."""
     every: float = 0.5
-    """Minutes of learning between two freezes."""
+    """Minutes of learning between two freezes; the end of learning is one in any case."""
     minutes: float = 8.0
     """Length of learning in simulated minutes."""
     seeds: int = 5
@@ -52,7 +53,7 @@ class LearningCurve:
     surrogates: bool = False
     """Score an IAAFT surrogate of every recording as well."""
     out: Path = Path("runs/learning-curve")
-    """Folder for figure, numbers, and the results of single behaviours."""
+    """Folder for results; figure and numbers of an earlier curve with this robot and rule are replaced."""
     keep: bool = False
     """Keep the run files."""
     jobs: int = 0
@@ -81,10 +82,12 @@ def learning_curve(config: LearningCurve) -> dict[str, Any]:
     dict
         What is saved as JSON: settings, a row per behaviour, and the medians over seeds at every time.
     """
-    times = _times(config)
+    if not 0 < config.minutes < math.inf:
+        raise ExperimentError(f"--minutes is {config.minutes:g}; it must be greater than 0 and finite")
     resolved = resolve(
-        Learn(config.robot, config.controller, config.minutes, times, body=config.body, rule=config.rule)
+        Learn(config.robot, config.controller, config.minutes, (), body=config.body, rule=config.rule)
     )
+    times = _times(config, resolved.body["control_step"] / 60)
     measure = measure_of(config, config.robot)
     tasks = [
         Behaviour(
@@ -93,6 +96,7 @@ def learning_curve(config: LearningCurve) -> dict[str, Any]:
         for seed in range(1, config.seeds + 1)
         for i in range(len(times))
     ]
+    rehearse(tasks[0])
     results = sweep(
         behaviour,
         tasks,
@@ -125,15 +129,17 @@ def learning_curve(config: LearningCurve) -> dict[str, Any]:
     return document
 
 
-def _times(config: LearningCurve) -> tuple[float, ...]:
-    """every, 2 every, ... up to the end of learning."""
-    if not 0 < config.every <= config.minutes:
-        raise ExperimentError(
-            f"--every is {config.every:g}; it must be greater than 0 and at most --minutes {config.minutes:g}"
-        )
+def _times(config: LearningCurve, step: float) -> tuple[float, ...]:
+    """every, 2 every, ... and the end of learning; `step` is the body's control step in minutes."""
     # Nine digits: 3 x .1 is meant to be .3; a name is made of it.
+    if not round(step, 9) <= config.every <= config.minutes:
+        raise ExperimentError(
+            f"--every is {config.every:g}; it must be at least a control step of the {config.robot} "
+            f"({60 * step:g} s) and at most --minutes {config.minutes:g}"
+        )
     count = int(config.minutes / config.every + 1e-9)
-    return tuple(round((i + 1) * config.every, 9) for i in range(count))
+    times = tuple(round((i + 1) * config.every, 9) for i in range(count))
+    return times if config.minutes - times[-1] < step else (*times, config.minutes)
 
 
 def _point(minutes: float, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -163,20 +169,23 @@ def _point(minutes: float, rows: list[dict[str, Any]]) -> dict[str, Any]:
 def table(document: dict[str, Any]) -> Table:
     """The curve as numbers."""
     settings = document["settings"]
+    coverage = [point["common"]["coverage"] for point in document["curve"] if point["common"] is not None]
+    surely = f" with {_span(coverage, '.1%')}" if coverage else ""
     result = plain_table(
         *("min", "n", "common", "rel.", "auto", "state", "mem.", "D", "std", "PI", "broke", "range"),
         title=f"Core complexity of the {settings['robot']} under {settings['controller']} over learning time",
-        caption="Medians in nats, over the runs that have a value; n: how many have one on common scales.\n"
-        "common, rel., auto: E_core on scales common to all, relative to std, and chosen for each\n"
-        "behaviour; state, mem., D on common scales. broke: runs that broke down; range: runs with\n"
-        "a deterministic range of scales.",
+        caption="Medians in nats, over the runs that have a value; n: how many have one on common scales. "
+        "common, rel., auto: E_core on scales common to all, relative to std, and chosen for each behaviour; "
+        f"below common the interval that holds its median{surely}. state, mem., D on common "
+        "scales. broke: runs that broke down; range: runs with a deterministic range of scales.",
     )
     for point in document["curve"]:
-        names = (*CURVES, "E_state", "E_mem", "D", "std", "PI")
-        runs = point["runs"]
+        names = (*CURVES[1:], "E_state", "E_mem", "D", "std", "PI")
+        runs, common = point["runs"], point["common"]
         result.add_row(
             f"{point['minutes']:g}",
             f"{runs - point['without_value']}/{runs}",
+            "-" if common is None else interval(common).replace(" ", "\n", 1),
             *(number(point[name]) for name in names),
             f"{point['broke_down']}/{runs}",
             f"{runs - point['unfinished'] - point['broke_down'] - point['without_range']}/{runs}",
@@ -209,11 +218,14 @@ def draw(document: dict[str, Any], path: Path) -> None:
             f"{settings['robot']} under {settings['controller']}, {settings['samples']:,} samples each\n"
             f"{_told(document)}"
         )
-        top.legend()
+        if top.get_legend_handles_labels()[1]:
+            top.legend()
         amplitude.set(ylabel="amplitude (std)")
         dimension.set(ylabel="dimension $D$", xlabel="learning time [min]")
         for ax in (top, amplitude, dimension):
-            ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+            low, high = min(0.0, ax.get_ylim()[0]), ax.get_ylim()[1]
+            # Room for the markers of the largest values: seen from 0, the margin around all of them is small.
+            ax.set_ylim(low, high + 0.06 * (high - low))
         figure.savefig(path)
 
 

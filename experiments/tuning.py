@@ -2,15 +2,15 @@
 
 Random search around the defaults. It knows nothing about any rule, so that none is favoured: the defaults are
 the first candidate, and in the others every number that is not 0 is multiplied by a factor of its own, drawn
-between 1/4 and 4 (a 0 is something switched off). Each candidate gets one run, all of them with the same
-seed, which the comparison does not use.
+between 1/4 and 4 (a 0 is something switched off), and kept within its range. Each candidate gets one run, all
+of them with the same seed, which the comparison does not use; equal ones share it.
 """
 
 from __future__ import annotations
 
 import typing
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,66 @@ FACTOR = 4.0
 """Settings are varied between 1/FACTOR and FACTOR times their default."""
 SEED = 1_000_000
 """Seed of all tuning runs, far from those of any comparison."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning found: a task for each robot and controller, and what was tried for it."""
+
+    starts: list[Behaviour]
+    """The tasks as they were given, with the best settings."""
+    runs: list[Behaviour]
+    """All that were run."""
+    tried: dict[str, dict[str, list[dict[str, Any]]]]
+    """By robot and controller `settings`, `E_core` (None: no value) and `reason` of each candidate."""
+
+
+def tune(
+    starts: Sequence[Behaviour],
+    number: int,
+    scales: str,
+    run: Callable[[list[Behaviour]], list[dict[str, Any]]],
+) -> Tuned:
+    """For each task the best of so many settings (0: those that it has), by E_core on these scales.
+
+    `run` gives the results of tasks, in their order.
+    """
+    if not number:
+        return Tuned(list(starts), [], {})
+    options = [_distinct(candidates(start, number)) for start in starts]
+    runs = [task for some in options for task in some]
+    rows = iter(run(runs))
+    chosen: list[Behaviour] = []
+    tried: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for start, some in zip(starts, options, strict=True):
+        found = [next(rows) for _ in some]
+        chosen.append(replace(start, rule=best(some, found, scales).rule))
+        tried.setdefault(start.robot, {})[start.controller] = [
+            {"settings": task.rule, "E_core": value(row, scales, "E_core"), "reason": row["reason"]}
+            for task, row in zip(some, found, strict=True)
+        ]
+    return Tuned(chosen, runs, tried)
+
+
+def _distinct(tasks: Sequence[Behaviour]) -> list[Behaviour]:
+    """A rule without numbers has one setting only, however many are drawn."""
+    return [task for i, task in enumerate(tasks) if task not in tasks[:i]]
+
+
+def tuned_words(number: int, tried: Iterable[Sequence[Any]]) -> str:
+    """How the settings of a rule were found, from what was tried on each robot; empty if nothing was."""
+    counts = sorted({len(some) for some in tried})
+    if not counts:
+        return ""
+    if counts == [1] and number > 1:
+        return "not tuned: the rule has no number that could be varied; default: "
+    distinct = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    drawn = "" if counts == [number] else f" ({number} were drawn, the others were equal)"
+    return (
+        f"the best of {distinct} settings{drawn}, by core complexity in one run each with a seed of its own: "
+        "the default, and others in which every number but 0 is multiplied by a factor of its own between "
+        f"1/{FACTOR:g} and {FACTOR:g} and kept within its range; default: "
+    )
 
 
 def candidates(task: Behaviour, number: int) -> list[Behaviour]:

@@ -24,7 +24,7 @@ from experiments.comparison_words import findings
 from experiments.console import console
 from experiments.errors import ExperimentError
 from experiments.hdf5 import put_attributes
-from experiments.learn import Learn, learn, resolve
+from experiments.learn import Learn, resolve
 from experiments.learning_curve import LearningCurve, learning_curve
 from experiments.record import Record, record
 from experiments.tuning import best, candidates
@@ -359,50 +359,7 @@ def test_the_best_candidate_wins_and_failures_lose() -> None:
         candidates(tasks[0], 0)
 
 
-def test_a_tuned_comparison_says_what_it_cost(tmp_path: Path) -> None:
-    config = Compare(("hexapod",), ("sine",), seeds=1, minutes=0.05, tune=2, out=tmp_path, **SMALL)
-    document = compare(dataclasses.replace(config, surrogates=False))
-    rule = document["fairness"]["rules"]["sine"]
-    assert rule["origin"].startswith("the best of 2 settings, by core complexity")
-    entries = [json.loads(path.read_text()) for path in (tmp_path / "store").glob("*.json")]
-    tried = {e["config"]["rule"]["period"]: e["result"]["common"]["E_core"] for e in entries
-             if e["config"]["seed"] == 1_000_000}  # fmt: skip
-    assert len(tried) == 2
-    assert rule["settings"]["hexapod"]["period"] == max(tried, key=lambda period: tried[period])
-
-
 # ---- learning curve
-
-
-def test_a_learning_curve_is_one_run_seen_at_many_times(tmp_path: Path) -> None:
-    config = LearningCurve("hexapod", every=0.1, minutes=0.25, seeds=1, out=tmp_path, keep=True, **SMALL)
-    document = learning_curve(config)
-    assert [point["minutes"] for point in document["curve"]] == [0.1, 0.2]
-    assert (tmp_path / "hexapod-ulr-learning-curve.png").exists()
-    whole = tmp_path / "whole.h5"
-    learn(Learn("hexapod", minutes=0.2, freeze=(0.1, 0.2), out=whole, quiet=True))
-    record(Record((whole,), 2000, transient=50, jobs=1, quiet=True))
-    runs = {len(run.freezes): run for run in _kept(tmp_path / "store")}
-    with log.open_run(whole) as expected:
-        for number, name in ((1, "0.1min"), (2, "0.2min")):
-            with log.open_run(runs[number].path) as found:
-                a, b = expected.behaviours[name].sensors[:], found.behaviours[name].sensors[:]
-            np.testing.assert_array_equal(a, b)
-            std = document["curve"][number - 1]["std"]["value"]
-            assert std == pytest.approx(float(np.std(a[:, 0].astype(float))), rel=1e-12)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Kept:
-    path: Path
-    freezes: list[float]
-
-
-def _kept(store: Path) -> list[_Kept]:
-    return [
-        _Kept(path.with_suffix("") / "run.h5", json.loads(path.read_text())["config"]["freezes"])
-        for path in store.glob("*.json")
-    ]
 
 
 def test_a_learning_curve_says_how_many_runs_it_rests_on(
@@ -432,13 +389,3 @@ def test_a_learning_curve_says_how_many_runs_it_rests_on(
     assert "4/6" in text and "written:" in text
     for suffix in (".json", ".png", ".pdf"):
         assert (tmp_path / f"hexapod-resting_rules.Still-learning-curve{suffix}").exists()
-
-
-def test_times_of_a_learning_curve_are_what_they_are_called(tmp_path: Path) -> None:
-    from experiments.learning_curve import _times
-
-    assert _times(LearningCurve("hexapod", every=0.1, minutes=0.3)) == (0.1, 0.2, 0.3)
-    assert len(_times(LearningCurve("hexapod"))) == 16
-    for wrong in (0.0, 9.0):
-        with pytest.raises(ExperimentError, match=f"--every is {wrong:g}"):
-            learning_curve(LearningCurve("hexapod", every=wrong, out=tmp_path))

@@ -1,0 +1,199 @@
+"""Learning curves, and the rehearsal of a rule before many tasks are begun."""
+
+import dataclasses
+import json
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from rich.console import Console
+
+from controllers import Controller
+from experiments import learning_curve as curves
+from experiments import log
+from experiments.compare import Compare, compare
+from experiments.errors import ExperimentError
+from experiments.learn import Learn, learn
+from experiments.learning_curve import LearningCurve, _times, learning_curve
+from experiments.record import Record, record
+
+SMALL: dict[str, Any] = {"samples": 2000, "transient": 50, "jobs": 1, "quiet": True}
+STEP = 0.02 / 60
+
+
+def measured(seed: int, core: float) -> dict[str, Any]:
+    """A run as it comes out of a task."""
+    scales = {"E_core": core, "E_state": 0.0, "E_mem": core, "D": 1.0, "kappa": 0.1}
+    return {
+        **{"seed": seed, "reason": "", "std": 0.4, "PI": 2.0, "stationary": True, "caveats": []},
+        **{"common": scales, "relative": scales, "auto": {"E_core": 1.0, "usable": True}},
+    }
+
+
+def document_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    settings = {"robot": "hexapod", "controller": "ulr", "common": [0.1, 0.4], "relative": [0.2, 0.8]}
+    return {
+        "settings": settings | {"samples": 50_000, "seeds": 10},
+        "curve": [curves._point(8.0, rows)],
+        "rows": [row | {"minutes": 8.0} for row in rows],
+    }
+
+
+def test_a_learning_curve_is_one_run_seen_at_many_times(tmp_path: Path) -> None:
+    config = LearningCurve("hexapod", every=0.1, minutes=0.15, seeds=1, out=tmp_path, keep=True, **SMALL)
+    document = learning_curve(config)
+    assert [point["minutes"] for point in document["curve"]] == [0.1, 0.15]
+    assert (tmp_path / "hexapod-ulr-learning-curve.png").exists()
+    whole = tmp_path / "whole.h5"
+    learn(Learn("hexapod", minutes=0.15, freeze=(0.1, 0.15), out=whole, quiet=True))
+    record(Record((whole,), 2000, transient=50, jobs=1, quiet=True))
+    runs = {len(run.freezes): run for run in _kept(tmp_path / "store")}
+    with log.open_run(whole) as expected:
+        for number, name in ((1, "0.1min"), (2, "0.15min")):
+            with log.open_run(runs[number].path) as found:
+                a, b = expected.behaviours[name].sensors[:], found.behaviours[name].sensors[:]
+            np.testing.assert_array_equal(a, b)
+            std = document["curve"][number - 1]["std"]["value"]
+            assert std == pytest.approx(float(np.std(a[:, 0].astype(float))), rel=1e-12)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kept:
+    path: Path
+    freezes: list[float]
+
+
+def _kept(store: Path) -> list[_Kept]:
+    return [
+        _Kept(path.with_suffix("") / "run.h5", json.loads(path.read_text())["config"]["freezes"])
+        for path in store.glob("*.json")
+    ]
+
+
+def test_times_of_a_learning_curve_are_what_they_are_called() -> None:
+    assert _times(LearningCurve("hexapod", every=0.1, minutes=0.3), STEP) == (0.1, 0.2, 0.3)
+    assert len(_times(LearningCurve("hexapod"), STEP)) == 16
+    assert len(_times(LearningCurve("hexapod", every=round(STEP, 9), minutes=0.01), STEP)) == 30
+
+
+def test_the_end_of_learning_is_a_freeze() -> None:
+    assert _times(LearningCurve("hexapod", every=0.1, minutes=0.25), STEP) == (0.1, 0.2, 0.25)
+    # Less than a control step away it is the same moment.
+    assert _times(LearningCurve("hexapod", every=0.1, minutes=0.2 + STEP / 2), STEP) == (0.1, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"every": 0.0}, r"--every is 0; it must be at least a control step of the hexapod \(0.02 s\)"),
+        ({"every": 1e-6}, "--every is 1e-06; .* and at most --minutes 8"),
+        ({"every": 9.0}, "--every is 9; .* and at most --minutes 8"),
+        ({"every": math.nan}, "--every is nan"),
+        ({"minutes": math.inf}, "--minutes is inf; it must be greater than 0 and finite"),
+        ({"minutes": math.nan}, "--minutes is nan"),
+    ],
+)
+def test_times_that_cannot_be_are_refused(tmp_path: Path, wrong: dict[str, float], message: str) -> None:
+    with pytest.raises(ExperimentError, match=message):
+        learning_curve(dataclasses.replace(LearningCurve("hexapod", out=tmp_path / "out"), **wrong))  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_table_has_intervals_and_fits_a_narrow_screen() -> None:
+    screen = Console(width=80, force_terminal=True, color_system=None, highlight=False, markup=False)
+    with screen.capture() as caught:
+        screen.print(curves.table(document_of([measured(seed, 10.0 + seed) for seed in range(10)])))
+    lines = caught.get().splitlines()
+    assert lines[2].split()[:3] == ["8", "10/10", "14.50"]
+    assert lines[3].strip() == "[11.00, 18.00]"
+    assert all(len(line) <= 80 for line in lines)
+    # The words below fill their lines.
+    words = [len(line.rstrip()) for line in lines[4:]]
+    assert len(words) > 3 and min(words[:-1]) > 55
+
+
+def test_the_figure_shows_whole_markers_and_can_be_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path: drawn.append(figure))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        curves.draw(document_of([measured(seed, 1.0) for seed in range(6)]), tmp_path / "a.png")
+        curves.draw(document_of([{"seed": 1, "reason": "broke down"}]), tmp_path / "b.png")
+    full, empty = drawn
+    assert empty.axes[0].get_legend() is None and full.axes[0].get_legend() is not None
+    for ax, largest in zip(full.axes, (1.0, 0.4, 1.0), strict=True):
+        assert ax.get_ylim()[0] == 0.0 and ax.get_ylim()[1] > 1.05 * largest
+
+
+# ---- rehearsal
+
+
+class Unmade(Controller):
+    """A rule that cannot be made."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        raise ValueError("cannot init")
+
+
+class Mistaken(Controller):
+    """A rule with a mistake that shows at its third step."""
+
+    def update(self, s: np.ndarray) -> None:
+        if self.t == 2:
+            raise KeyError("nothing")
+
+
+class Divides(Controller):
+    """A rule that divides by zero."""
+
+    at = 2
+
+    def update(self, s: np.ndarray) -> None:
+        self.C += 1 / (self.t - self.at)
+
+
+class DividesLater(Divides):
+    """The same after the first steps."""
+
+    at = 40
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("Unmade", r"ValueError in test_learning_curve\.py line \d+: cannot init; mend"),
+        ("Mistaken", r"KeyError in test_learning_curve\.py line \d+: 'nothing'; mend"),
+        ("Divides", r"at step 2: ZeroDivisionError in test_learning_curve\.py line \d+: .*; mend"),
+    ],
+)
+def test_a_rule_that_cannot_take_its_first_steps_is_refused_at_once(
+    tmp_path: Path, rule: str, message: str
+) -> None:
+    name, out = f"{__name__}:{rule}", tmp_path / "out"
+    message = f"{name} cannot run on the hexapod: the controller broke down.*{message}"
+    with pytest.raises(ExperimentError, match=message):
+        learning_curve(LearningCurve("hexapod", name, out=out, **SMALL))
+    with pytest.raises(ExperimentError, match=message):
+        compare(Compare(("hexapod",), ("sine", name), out=out, **SMALL))
+    assert not out.exists()
+
+
+def test_arithmetic_that_fails_is_an_outcome_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    learn(Learn("hexapod", f"{__name__}:DividesLater", 0.02, (0.02,), out=path, quiet=True))
+    with log.open_run(path) as run:
+        assert run.learning.steps == 40 and run.learning.status == "stopped"
+        assert run.learning.reason.startswith(
+            "the controller broke down at step 40: ZeroDivisionError in test_learning_curve.py line"
+        )
+
+
+def test_an_unknown_rule_is_named_with_its_option(tmp_path: Path) -> None:
+    with pytest.raises(ExperimentError, match="--body-of: unknown controller 'nix'"):
+        compare(Compare(body_of="nix", out=tmp_path))

@@ -1,0 +1,66 @@
+"""Tuning: the same price for every rule, the same draws for everyone, and what it cost is said."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import controllers
+from experiments.behaviour import Behaviour
+from experiments.compare import Compare, _task, compare
+from experiments.tuning import candidates, tune, tuned_words
+
+
+def scored(core: float | None, reason: str = "") -> dict[str, Any]:
+    """A run as it comes out of a task."""
+    return {"reason": reason} | ({} if reason else {"common": {"E_core": core}})
+
+
+class Still(controllers.Controller):
+    """A rule without any setting."""
+
+
+def test_equal_candidates_are_run_once_and_all_that_were_tried_are_told() -> None:
+    starts = [_task(Compare(), "hexapod", name) for name in ("dep", f"{__name__}:Still")]
+    ran: list[Behaviour] = []
+
+    def run(tasks: list[Behaviour]) -> list[dict[str, Any]]:
+        ran.extend(tasks)
+        return [scored(1.0), scored(None, "broke down"), scored(3.0), *[scored(0.5)] * (len(tasks) - 3)]
+
+    found = tune(starts, 3, "common", run)
+    tried = found.tried["hexapod"]
+    # Whatever is drawn for a rule without numbers is its default.
+    assert ran == found.runs == [*candidates(starts[0], 3), candidates(starts[1], 1)[0]]
+    assert [(t["E_core"], t["reason"]) for t in tried["dep"]] == [(1.0, ""), (None, "broke down"), (3.0, "")]
+    assert tried["dep"][2]["settings"] == ran[2].rule
+    assert [task.rule for task in found.starts] == [ran[2].rule, starts[1].rule]
+    assert {task.seed for task in found.starts} == {1}
+    assert tune(starts, 0, "common", run).starts == starts
+
+
+def test_words_about_tuning_claim_no_more_than_was_done() -> None:
+    assert tuned_words(0, []) == ""
+    assert tuned_words(4, [[1], [1]]).startswith("not tuned: the rule has no number that could be varied")
+    assert tuned_words(1, [[1], [1]]).startswith("the best of 1 settings, by")
+    assert tuned_words(4, [[1] * 4, [1] * 4]).startswith("the best of 4 settings, by core complexity")
+    assert "every number but 0" in tuned_words(4, [[1] * 4])
+    assert tuned_words(4, [[1] * 2, [1] * 3]).startswith(
+        "the best of 2 to 3 settings (4 were drawn, the others were equal)"
+    )
+
+
+def test_a_tuned_comparison_says_what_was_tried_and_what_it_cost(tmp_path: Path) -> None:
+    config = Compare(("hexapod",), ("sine",), seeds=1, minutes=0.05, samples=2000, transient=50, tune=2,
+                     out=tmp_path, jobs=1, quiet=True)  # fmt: skip
+    document = compare(dataclasses.replace(config, surrogates=False))
+    rule = document["fairness"]["rules"]["sine"]
+    assert rule["origin"].startswith("the best of 2 settings, by core complexity")
+    entries = [json.loads(path.read_text()) for path in (tmp_path / "store").glob("*.json")]
+    tried = {e["config"]["rule"]["period"]: e["result"]["common"]["E_core"] for e in entries
+             if e["config"]["seed"] == 1_000_000}  # fmt: skip
+    assert len(tried) == 2
+    assert rule["settings"]["hexapod"]["period"] == max(tried, key=lambda period: tried[period])
+    listed = json.loads((tmp_path / "compare.json").read_text())["tuning"]["hexapod"]["sine"]
+    assert {t["settings"]["period"]: t["E_core"] for t in listed} == tried
+    assert (document["cost"]["tasks"], document["cost"]["tuning_tasks"]) == (3, 2)
