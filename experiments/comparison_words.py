@@ -8,11 +8,16 @@ from typing import Any
 from experiments.comparison import (
     COVERED,
     LEVEL,
+    NO_VALUE,
+    SCALE_HEADS,
     SCALE_WORDS,
     counted,
     interval,
-    left_out_words,
+    medians_words,
+    missing_words,
     number,
+    plural,
+    seeds_words,
     share,
     value,
 )
@@ -28,45 +33,49 @@ def findings(summary: Summary, rows: Sequence[Row]) -> list[str]:
     """What can be said about the controllers of one robot, in the order of importance."""
     ranking, scales = summary["ranking"], summary["scales"]
     rows = counted(rows, summary["left_out"])
-    first, last = ranking[0], ranking[-1]
-    seeds = first["runs"]
-    found = [
-        f"On {SCALE_WORDS[scales]} {first['controller']} has the highest median core complexity, "
-        f"{interval(first['E_core'])} nats over {seeds} seeds, {last['controller']} the lowest, "
-        f"{interval(last['E_core'])}."
-    ]
+    found = [_first(summary)]
     if summary["pairs"]:
-        found.append(_differences(summary, seeds))
-    if summary["left_out"]:
-        found.append(left_out_words(summary["left_out"]))
+        found.append(_differences(summary))
+    found += missing_words(summary)
     found += _stochastic(ranking)
     found += _failures(ranking)
-    orders = {
-        words: _order(ranking, read)
-        for words, read in (
-            ("E_core on scales common to all", lambda e: e["E_core_by_scales"]["common"]),
-            ("E_core on scales relative to the amplitude", lambda e: e["E_core_by_scales"]["relative"]),
-            ("E_core on scales chosen for each behaviour", lambda e: e["E_core_by_scales"]["auto"]),
-            ("dimension", lambda e: e["D"]),
-            ("amplitude", lambda e: e["std"]),
-            ("predictive information", lambda e: e["PI"]),
-        )
-    }
-    found += [f"By {words}: {order}." for words, order in orders.items() if order]
+    for kind in ranking[0]["E_core_by_scales"]:
+        order = _order(ranking, [e["E_core_by_scales"][kind] for e in ranking])
+        found.append(f"By E_core on {SCALE_WORDS[kind]}: {order}.")
+    for name, words in (("D", "dimension"), ("std", "amplitude"), ("PI", "predictive information")):
+        found.append(f"By {words}: {_order(ranking, [e[name] for e in ranking])}.")
     found += _surrogates(ranking, rows, scales)
     return found
 
 
-def _differences(summary: Summary, seeds: int) -> str:
+def _first(summary: Summary) -> str:
+    """Who is first and who is last, as far as there are two."""
+    first, last = summary["ranking"][0], summary["ranking"][-1]
+    scales, seeds = SCALE_WORDS[summary["scales"]], seeds_words(summary)
+    quantity = "core complexity" if first["runs"] == 1 else "median core complexity"
+    if first["E_core"]["value"] is None:
+        return f"On {scales} no controller has a {quantity} over {seeds}: too many runs have no value."
+    core = f"{interval(first['E_core'])} nats over {seeds}"
+    if first is last:
+        return f"On {scales} {first['controller']} has a {quantity} of {core}."
+    return (
+        f"On {scales} {first['controller']} has the highest {quantity}, {core}, {last['controller']} the "
+        f"lowest, {interval(last['E_core'])}."
+    )
+
+
+def _differences(summary: Summary) -> str:
     pairs = summary["pairs"]
     shown = [pair for pair in pairs if pair["p_holm"] < LEVEL]
     if summary["smallest_p_holm"] >= LEVEL:
         return (
-            f"With {seeds} seeds and {len(pairs)} pairs no corrected p-value can be below "
+            f"With {seeds_words(summary)} and {plural(len(pairs), 'pair')} no corrected p-value can be below "
             f"{summary['smallest_p_holm']:.2g}: the ranking is a description of these runs, not a test."
         )
     if not shown:
-        return f"None of the {len(pairs)} differences is shown at p < {LEVEL:g} after Holm's correction."
+        return (
+            f"None of {plural(len(pairs), 'difference')} is shown at p < {LEVEL:g} after Holm's correction."
+        )
     words = ", ".join(f"{_higher(pair)} (p = {pair['p_holm']:.2g})" for pair in shown)
     count = f"{len(shown)} of {len(pairs)} differences"
     return f"Shown at p < {LEVEL:g} after Holm's correction, {count}: {words}."
@@ -91,8 +100,9 @@ def _failures(ranking: list[dict[str, Any]]) -> list[str]:
     found = []
     for read, words in (
         (lambda e: e["broke_down"], "broke down and rank below all others"),
+        (lambda e: e["not_quantified"], "cannot be quantified and rank below all others"),
         (
-            lambda e: e["without_value"] - e["broke_down"],
+            lambda e: e["without_value"] - e["broke_down"] - e["not_quantified"],
             f"have no value, because less than {COVERED:.0%} of the scales have enough pairs, and rank below "
             "all others",
         ),
@@ -109,15 +119,20 @@ def _failures(ranking: list[dict[str, Any]]) -> list[str]:
     return found
 
 
-def _order(ranking: list[dict[str, Any]], read: Any) -> str:
-    known = [(n["value"], e["controller"], n["n"], e["runs"]) for e in ranking if (n := read(e)) is not None]
-    return ", ".join(
-        f"{name} {v:.2f}" + (f" ({n} of {runs} runs)" if n < runs else "")
-        for v, name, n, runs in sorted(known, reverse=True)
-    )
+def _order(ranking: list[dict[str, Any]], medians: list[dict[str, Any] | None]) -> str:
+    """The controllers by one of their medians, with how many runs have it; those without it come last."""
+    known = [(m["value"], m["n"], e) for e, m in zip(ranking, medians, strict=True) if m is not None]
+    words = [
+        f"{e['controller']} {v:z.2f}" + (f" ({n} of {plural(e['runs'], 'run')})" if n < e["runs"] else "")
+        for v, n, e in sorted(known, key=lambda found: -found[0])
+    ]
+    without = [e for e, m in zip(ranking, medians, strict=True) if m is None]
+    return ", ".join(words + [f"{e['controller']} none (0 of {plural(e['runs'], 'run')})" for e in without])
 
 
 def _surrogates(ranking: list[dict[str, Any]], rows: Sequence[Row], scales: str) -> list[str]:
+    if not any("surrogate" in row for row in rows):
+        return []
     counts = []
     for entry in ranking:
         mine = [row for row in rows if row["controller"] == entry["controller"]]
@@ -125,11 +140,7 @@ def _surrogates(ranking: list[dict[str, Any]], rows: Sequence[Row], scales: str)
             (value(row, scales, "E_core"), value(row.get("surrogate", {}), scales, "E_core")) for row in mine
         ]
         known = [(a, b) for a, b in both if a is not None and b is not None]
-        if known:
-            above = sum(b > a for a, b in known)
-            counts.append(f"{entry['controller']} {above} of {len(known)}")
-    if not counts:
-        return []
+        counts.append(f"{entry['controller']} {sum(b > a for a, b in known)} of {len(known)}")
     return [
         "Runs in which a linear surrogate, with the same spectrum and distribution, scores more than the "
         f"behaviour itself: {', '.join(counts)}."
@@ -140,30 +151,27 @@ def as_markdown(document: dict[str, Any]) -> str:
     """The rankings as Markdown tables, with the sentences below each."""
     settings = document["settings"]
     freeze = settings["minutes"] if settings["freeze"] is None else settings["freeze"]
+    others = [s for s in SCALE_WORDS if s != settings["rank"]]
     text = [
         "# Controllers compared by core complexity",
         f"`{document['command']}`",
-        f"{settings['seeds']} seeds, frozen after {freeze:g} minutes of "
-        f"learning, {settings['samples']:,} samples. Medians over seeds in nats; in brackets the interval "
-        f"that contains the median of E_core with {_coverage(document):.1%}. rel., auto, surr.: E_core on "
-        "scales relative to the amplitude, on scales chosen for each behaviour, and of linear surrogates. "
-        "κ: 0 for deterministic scales, 1 for stochastic ones. covered: the least share of the scales that "
-        f"a run's value rests on; below {COVERED:.0%} it has none.",
+        f"Frozen after {freeze:g} minutes of learning, {settings['samples']:,} samples. "
+        + "".join(f"{SCALE_HEADS[s]}: E_core on {SCALE_WORDS[s]}. " for s in others)
+        + "surr.: E_core of linear surrogates. κ: 0 for deterministic scales, 1 for stochastic ones. "
+        "covered: the least share of the scales that a run's value rests on. no value: runs that rank below "
+        f"all others, because they {NO_VALUE}.",
     ]
     for robot, summary in document["robots"].items():
-        text += [f"## {robot}", _markdown_table(summary)]
+        text += [f"## {robot}", medians_words(summary), _markdown_table(summary)]
         text.append("\n".join(f"- {sentence}" for sentence in summary["findings"]))
     return "\n\n".join(text) + "\n"
 
 
-def _coverage(document: dict[str, Any]) -> float:
-    (first, *_) = document["robots"].values()
-    return float(first["ranking"][0]["E_core"]["coverage"])
-
-
 def _markdown_table(summary: Summary) -> str:
+    others = list(summary["ranking"][0]["E_core_by_scales"])
     heads = (
-        *("", "controller", "E_core", "κ", "state", "memory", "D", "std", "PI", "rel.", "auto", "surr."),
+        *("", "controller", "E_core", "κ", "state", "memory", "D", "std", "PI"),
+        *(*(SCALE_HEADS[s] for s in others), "surr."),
         *("covered", "broke down", "no value", "no range"),
     )
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
@@ -172,9 +180,9 @@ def _markdown_table(summary: Summary) -> str:
             f"{e['rank']}",
             e["controller"],
             interval(e["E_core"]),
-            *(number(e[q]) for q in ("kappa", "E_state", "E_mem", "D", "std", "PI")),
-            *(number(e["E_core_by_scales"][s]) for s in ("relative", "auto")),
-            number(e["surrogate"]),
+            *(number(e[q], e["runs"]) for q in ("kappa", "E_state", "E_mem", "D", "std", "PI")),
+            *(number(e["E_core_by_scales"][s], e["runs"]) for s in others),
+            number(e["surrogate"], e["runs"]),
             share(e["least_covered"]),
             *(f"{e[q]} of {e['runs']}" for q in ("broke_down", "without_value", "without_range")),
         ]
