@@ -17,7 +17,6 @@ import resource
 import shutil
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -28,6 +27,7 @@ from typing import Any, Literal
 import joblib
 
 from experiments import log
+from experiments.cluster import leaving_at_once, on_cluster
 from experiments.config import difference
 from experiments.console import bars, say
 from experiments.errors import DiskError, ExperimentError, FileError, told
@@ -38,12 +38,6 @@ from quantify.plain import to_plain
 
 Backend = Literal["local", "dask"]
 
-# How often Dask tries a task again that could not be brought to its end on a worker.
-RETRIES = 3
-# Seconds to wait for a scheduler to answer.
-CONNECT = 10.0
-# Seconds between two looks at the cluster.
-LOOK = 5.0
 # Seconds between two lines about the progress where there is no terminal for a bar.
 TELL_EVERY = 60.0
 
@@ -212,9 +206,12 @@ def _run_all(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Keys and entries in the order in which tasks finish."""
     if scheduler is not None:
-        yield from _on_cluster(jobs, scheduler, quiet)
+        # One thread per task: a cluster is filled by many tasks. Equal names of two sweeps are computed once.
+        named = {f"selforg-{job.key}-{job.patience:g}": replace(job, threads=1) for job in jobs}
+        for job, done, reason in on_cluster(_attempt, named, scheduler, quiet):
+            yield done or (job.key, {"failed": reason})
         return
-    processes = min(len(jobs), processes or os.cpu_count() or 1)
+    processes = min(len(jobs), processes or joblib.cpu_count())
     if processes <= 1:
         yield from map(_attempt, jobs)
         return
@@ -231,72 +228,6 @@ def _run_all(
         ) from error
 
 
-def _on_cluster(jobs: list[_Job], scheduler: str, quiet: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The same on a Dask cluster, which gives the tasks of a lost worker to the others.
-
-    This speaks to Dask without joblib in between: joblib's backend waits for ever for a task that Dask gives
-    up (one that kills every worker it meets, or that workers cannot import).
-    """
-    if not jobs:
-        return
-    try:
-        import distributed
-    except ImportError as error:
-        raise ExperimentError(
-            "--backend dask needs Dask, which is not installed; pip install 'selforg[cluster]'"
-        ) from error
-    try:
-        client = distributed.Client(scheduler, timeout=CONNECT, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ExperimentError(
-            f"no Dask scheduler answers at {scheduler} ({type(error).__name__}); start one with "
-            "`dask scheduler` and give the address that it prints"
-        ) from error
-    with client, _noticing_loss(client, scheduler, quiet):
-        # One thread per task: a cluster is filled by many tasks. Equal keys of two sweeps are computed once.
-        futures = {
-            client.submit(
-                _attempt,
-                replace(job, threads=1),
-                key=f"selforg-{job.key}-{job.patience:g}",
-                retries=RETRIES,
-            ): job
-            for job in jobs
-        }
-        done = distributed.as_completed(futures, loop=client.loop, with_results=True, raise_errors=False)
-        for future, result in done:
-            if future.status == "finished":
-                yield result
-            else:
-                reason = result[1] if isinstance(result, tuple) else result
-                yield futures[future].key, {"failed": f"the cluster gave up: {reason}"}
-            future.release()
-
-
-@contextmanager
-def _noticing_loss(client: Any, scheduler: str, quiet: bool) -> Iterator[None]:
-    """Say so when the cluster has no workers: the sweep waits for them, and should not look dead."""
-    over = threading.Event()
-
-    def watch() -> None:
-        had = True
-        while True:
-            has = bool(client.nthreads())
-            if had and not has:
-                say(f"{scheduler} has no workers; waiting for them (`dask worker {scheduler}`)", quiet)
-            had = has
-            if over.wait(LOOK):
-                return
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
 def _attempt(job: _Job) -> tuple[str, dict[str, Any]]:
     """Run one task, unless another process has done so by now; runs in the worker."""
     if job.threads is not None:
@@ -307,6 +238,7 @@ def _attempt(job: _Job) -> tuple[str, dict[str, Any]]:
         return job.key, _compute(job)
     folder = job.store / job.key
     with ExitStack() as held:
+        held.enter_context(leaving_at_once())
         try:
             held.enter_context(writing(entry_path(job.store, job.key), job.patience))
         except FileError:

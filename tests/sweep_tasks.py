@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 
 from experiments.errors import DiskError, ExperimentError, FileError
@@ -30,6 +31,9 @@ def task(config: Settings) -> dict[str, Any]:
     """Note the execution, take a while, fail if asked to, and compute something real if samples are given."""
     note(config, "begun")
     time.sleep(config.seconds)
+    if config.fail == "stuck once" and count(config.notes, "begun") == 1:
+        with h5py._objects.phil:
+            time.sleep(1000)
     if config.fail == "experiment":
         raise ExperimentError(f"seed {config.seed} cannot be")
     if config.fail == "import":

@@ -19,7 +19,8 @@ from experiments.compare import Compare, compare
 from experiments.errors import ExperimentError
 from experiments.sweep import sweep
 
-pytest.importorskip("distributed", reason="Dask is not installed; pip install 'selforg[cluster]'")
+NEEDED = "Dask is not installed; pip install 'selforg[cluster]'"
+distributed = pytest.importorskip("distributed", reason=NEEDED)
 
 TESTS = Path(__file__).parent
 QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -194,10 +195,51 @@ def test_a_cluster_without_workers_is_waited_for_and_said_to_be_empty(
         cluster.close()
 
 
+def test_a_worker_that_retires_lets_go_of_its_task(tmp_path: Path, notes: Path) -> None:
+    """Its thread holds HDF5's lock; a Python that ends in order would wait for it, the task's file locked."""
+    cluster = Cluster(tmp_path)
+    try:
+        cluster.add_worker()
+        stuck = Settings(1, notes, fail="stuck once")
+        rows: list[dict[str, Any]] = []
+        where: dict[str, Any] = {"backend": "dask", "scheduler": cluster.address, "quiet": True}
+        waiting = threading.Thread(target=lambda: rows.extend(sweep(task, [stuck], store=tmp_path, **where)))
+        waiting.start()
+        wait_until(lambda: count(notes, "begun") == 1)
+        with distributed.Client(cluster.address, set_as_default=False) as client:
+            (first,) = client.scheduler_info()["workers"]
+            cluster.add_worker()
+            client.retire_workers([first])
+        # Dask gives a task half a minute to end by itself.
+        cluster.workers[0].wait(timeout=100)
+        waiting.join(timeout=60)
+        assert [row["seed"] for row in rows] == [1]
+        assert (count(notes, "begun"), count(notes, "done")) == (2, 1)
+    finally:
+        cluster.close()
+
+
+def test_a_scheduler_that_goes_away_ends_the_sweep_in_words(
+    tmp_path: Path, notes: Path, cluster: Cluster, capfd: pytest.CaptureFixture[str]
+) -> None:
+    configs = [Settings(seed, notes, seconds=1.0 + 60.0 * seed) for seed in range(2)]
+
+    def strike() -> None:
+        wait_until(lambda: count(notes, "done") == 1)
+        wait_until(lambda: len(list(tmp_path.glob("store/*.json"))) == 1)
+        cluster.scheduler.kill()
+
+    threading.Thread(target=strike, daemon=True).start()
+    with pytest.raises(ExperimentError, match="is gone; finished results are kept: start"):
+        sweep(task, configs, store=tmp_path / "store", backend="dask", scheduler=cluster.address, quiet=True)
+    assert len(list((tmp_path / "store").glob("*.json"))) == 1
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_scheduler_that_is_not_there_is_named(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.sweep.CONNECT", 0.5)
+    monkeypatch.setattr("experiments.cluster.CONNECT", 0.5)
     with pytest.raises(ExperimentError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 "):
         sweep(
             task, [Settings(1, notes)], store=tmp_path, backend="dask", scheduler="tcp://127.0.0.1:9",
