@@ -51,7 +51,9 @@ def find(name: str) -> type[Controller]:
             f"controller {name!r}: module {module_name!r} cannot be imported ({error}); "
             "is its folder on PYTHONPATH?"
         ) from error
-    found = getattr(module, class_name, None)
+    if not hasattr(module, class_name):
+        raise ControllerError(f"controller {name!r}: {module_name!r} has no {class_name!r}; check the name.")
+    found = getattr(module, class_name)
     if not (isinstance(found, type) and issubclass(found, Controller)):
         raise ControllerError(
             f"controller {name!r}: {class_name!r} in {module_name!r} is {found!r}; "

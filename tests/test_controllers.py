@@ -395,6 +395,8 @@ def test_unknown_names_are_refused_with_what_there_is():
         ControllerError, match=r"no controller 'ulrr'; choose one of ulr, tipi, .*my_module:MyRule"
     ):
         make("ulrr", 3, 2)
+    with pytest.raises(ControllerError, match="'math' has no 'Nope'; check the name"):
+        make("math:Nope", 3, 2)
     with pytest.raises(ControllerError, match=r"'no_such_module' cannot be imported.*PYTHONPATH"):
         make("no_such_module:Rule", 3, 2)
 
