@@ -58,7 +58,7 @@ class Reproduce:
     samples: int | None = None
     """Samples per series or behaviour; the paper's number if not given."""
     seeds: tuple[int, ...] | None = None
-    """Seeds; those of the table's settings, at least five, if not given."""
+    """Seeds by number (not how many); those of the table's settings, at least five, if not given."""
     seconds: float = 3.0
     """Length of the films on the page; 0 for none."""
     out: Path = Path("runs/paper")
@@ -147,6 +147,8 @@ def _reproduce(config: Reproduce, name: Part) -> dict[str, Any]:
         written.append(report(page, before))
         written += plot(Plot(files, stem.with_suffix(".pdf"), quiet=True))
     print("written: " + ", ".join(map(str, written)))
+    if all(row["verdict"] == MISSING for row in document["rows"] if row["paper"] is not None):
+        raise ExperimentError(f"{name}: nothing could be measured; the reasons are in {written[0]}")
     return document
 
 

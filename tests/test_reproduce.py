@@ -297,6 +297,7 @@ def test_hexapod_from_nothing(tmp_path, capsys, monkeypatch):
         (Reproduce("lorenz", samples=10), "at least 1000"),
         (Reproduce("lorenz", seeds=()), "one or more"),
         (Reproduce("lorenz", seeds=(1, 1)), "different"),
+        (Reproduce("lorenz", seeds=(3, -1)), "--seeds has -1; seeds are 0 or greater"),
     ],
 )
 def test_wishes_that_cannot_be_fulfilled(config, words):
@@ -319,6 +320,15 @@ def test_seeds_that_fail_are_counted(tmp_path, monkeypatch):
     assert {("D", 2, 3), ("E_core", 2, 3), ("const", 0, 3)} <= counted
     document = {"rows": [], "settings": part, "findings": [], "measurements": done["measurements"]}
     assert "No numbers from 4 of 12: no memory." in words(document)
+
+
+def test_a_table_without_any_number_is_no_success(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "experiments.reproduce_systems.sweep", lambda _, tasks, **__: [{"reason": "no memory"} for _ in tasks]
+    )
+    with pytest.raises(ExperimentError, match=r"nothing could be measured; .*reproduce-lorenz\.json"):
+        reproduce(Reproduce("lorenz", out=tmp_path, quiet=True))
+    assert "no memory" in (tmp_path / "reproduce-lorenz.md").read_text()
 
 
 def test_what_is_not_there_is_none(monkeypatch):
