@@ -185,9 +185,14 @@ def as_html(table: Sequence[Row], title: str, reference: str, caption: str, word
         "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in (quantity, *cells(row))) + "</tr>"
         for quantity, row in _grouped(table)
     )
-    items = "".join(f"<li>{html.escape(text)}</li>" for text in words)
+    # Sentences that belong to the one before are indented, here too.
+    items = "".join(
+        f"<li{' class=more' if text.startswith(' ') else ''}>{html.escape(text.strip())}</li>"
+        for text in words
+    )
     return (
-        "<style>.beside :is(th, td) {padding: .1rem 1.2rem .1rem 0; text-align: left}</style>"
+        "<style>.beside :is(th, td) {padding: .1rem 1.2rem .1rem 0; text-align: left}"
+        " li.more {margin-left: 1.5rem; list-style: circle}</style>"
         f'<h3>{html.escape(title)}</h3><div class="scroll"><table class="beside">'
         f"<thead><tr>{head}</tr></thead>"
         f'<tbody>{body}</tbody></table></div><p class="soft">{html.escape(caption)}</p>'

@@ -158,7 +158,12 @@ CAPTION = (
     "ordered as published."
 )
 
-COUNTED = {AGREES: "agree", ORDERED: "have the same ordering", DIFFERS: "differ", MISSING: "have no value"}
+COUNTED = {
+    AGREES: ("agrees", "agree"),
+    ORDERED: ("has the same ordering", "have the same ordering"),
+    DIFFERS: ("differs", "differ"),
+    MISSING: ("has no value", "have no value"),
+}
 
 
 def words(document: dict[str, Any]) -> list[str]:
@@ -167,7 +172,8 @@ def words(document: dict[str, Any]) -> list[str]:
     Sentences that belong to the one before are indented.
     """
     verdicts = [row["verdict"] for row in document["rows"] if row["paper"] is not None]
-    counts = [f"{verdicts.count(v)} {text}" for v, text in COUNTED.items() if v in verdicts]
+    numbers = {verdict: verdicts.count(verdict) for verdict in COUNTED}
+    counts = [f"{n} {COUNTED[verdict][n > 1]}" for verdict, n in numbers.items() if n]
     settings = document["settings"]
     seeds = len(settings["seeds"])
     series = f"{settings['samples']:,} samples, {seeds} seed{'s' if seeds > 1 else ''}"
