@@ -385,7 +385,7 @@ def test_a_rule_of_ones_own_is_found_by_its_import_path(tmp_path, monkeypatch):
     assert same(mine.state(), type(mine).from_state(mine.state()).state())
     with pytest.raises(ControllerError, match=r"'Other' in 'my_rules'.*subclass of controllers\.Controller"):
         make("my_rules:Other", 3, 2)
-    with pytest.raises(ControllerError, match="'Missing' in 'my_rules' is None"):
+    with pytest.raises(ControllerError, match="'my_rules' has no 'Missing'; check the name"):
         make("my_rules:Missing", 3, 2)
     del sys.modules["my_rules"]
 
@@ -395,8 +395,6 @@ def test_unknown_names_are_refused_with_what_there_is():
         ControllerError, match=r"no controller 'ulrr'; choose one of ulr, tipi, .*my_module:MyRule"
     ):
         make("ulrr", 3, 2)
-    with pytest.raises(ControllerError, match="'math' has no 'Nope'; check the name"):
-        make("math:Nope", 3, 2)
     with pytest.raises(ControllerError, match=r"'no_such_module' cannot be imported.*PYTHONPATH"):
         make("no_such_module:Rule", 3, 2)
 
