@@ -5,13 +5,13 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from experiments.console import say
 from experiments.errors import ExperimentError
+from experiments.parallel import meanwhile
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -59,7 +59,8 @@ def on_cluster(
         ) from error
     with client, _noticing_loss(client, scheduler, quiet):
         futures = {
-            client.submit(function, item, key=name, retries=RETRIES): item for name, item in items.items()
+            client.submit(_run_and_leave, function, item, key=name, retries=RETRIES): item
+            for name, item in items.items()
         }
         done = distributed.as_completed(futures, loop=client.loop, with_results=True, raise_errors=False)
         for future, result in done:
@@ -78,33 +79,24 @@ def on_cluster(
             future.release()
 
 
-@contextmanager
-def _noticing_loss(client: Any, scheduler: str, quiet: bool) -> Iterator[None]:
+def _noticing_loss(client: Any, scheduler: str, quiet: bool) -> AbstractContextManager[None]:
     """Say so when the cluster has no workers: the sweep waits for them, and should not look dead."""
-    over = threading.Event()
+    had = True
 
-    def watch() -> None:
-        had = True
-        while client.status == "running":
-            has = bool(client.nthreads())
-            if had and not has:
-                say(f"{scheduler} has no workers; waiting for them (`dask worker {scheduler}`)", quiet)
-            had = has
-            if over.wait(LOOK):
-                return
+    def look() -> None:
+        nonlocal had
+        if client.status != "running":
+            return
+        has = bool(client.nthreads())
+        if had and not has:
+            say(f"{scheduler} has no workers; waiting for them (`dask worker {scheduler}`)", quiet)
+        had = has
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+    return meanwhile(look, LOOK)
 
 
-@contextmanager
-def leaving_at_once() -> Iterator[None]:
-    """While a task runs, the end of its process waits for nothing.
+def _run_and_leave(function: Callable[[Item], Result], item: Item) -> Result:
+    """function(item) on a worker, whose process may end in the middle of it without waiting for anything.
 
     A Dask worker that retires leaves the thread of its task behind. That may hold locks (HDF5 has one) for
     which the interpreter would wait when it clears up, and the task's file would stay locked for others.
@@ -115,6 +107,6 @@ def leaving_at_once() -> Iterator[None]:
 
     atexit.register(leave)
     try:
-        yield
+        return function(item)
     finally:
         atexit.unregister(leave)

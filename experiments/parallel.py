@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -51,21 +51,32 @@ def _die_with(parent: int) -> None:
     os._exit(1)
 
 
-@contextmanager
-def watching(totals: dict[Path, int], report: Report) -> Iterator[None]:
+def watching(totals: dict[Path, int], report: Report) -> AbstractContextManager[None]:
     """Report the steps that are committed in growing files, of so many wanted, while others fill them."""
-    done = threading.Event()
+
+    def look() -> None:
+        report(sum(min(total, _committed(path)) for path, total in totals.items()), sum(totals.values()))
+
+    return meanwhile(look, 0.5)
+
+
+@contextmanager
+def meanwhile(look: Callable[[], None], every: float) -> Iterator[None]:
+    """Call `look`, now and every so many seconds, in a thread of its own until the block has ended."""
+    over = threading.Event()
 
     def watch() -> None:
-        while not done.wait(0.5):
-            report(sum(min(total, _committed(path)) for path, total in totals.items()), sum(totals.values()))
+        while True:
+            look()
+            if over.wait(every):
+                return
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
         yield
     finally:
-        done.set()
+        over.set()
         thread.join()
 
 

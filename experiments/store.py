@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.config import plain
+from experiments.config import difference, plain
 from experiments.errors import ExperimentError, FileError
 
 # Part of every key: raise it when the meaning of stored results changes.
@@ -53,16 +53,32 @@ def entry_path(store: Path, key: str) -> Path:
     return store / f"{key}.json"
 
 
-def read_entry(store: Path, key: str) -> dict[str, Any] | None:
-    """A finished task, or None if there is none."""
-    path = entry_path(store, key)
+def read_entry(store: Path, function: Task, config: Any) -> dict[str, Any] | None:
+    """A finished task, or None if there is none; refuses a file that is not what its name says."""
+    path = entry_path(store, task_key(function, config))
     try:
-        entry: dict[str, Any] = json.loads(path.read_text())
+        entry = json.loads(path.read_text())
+        wrong = _not_of(entry, function, config)
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise FileError(f"{path} is damaged ({error}); delete it to have it computed again") from error
-    return entry
+        wrong = str(error)
+    if wrong:
+        raise FileError(f"{path} is damaged ({wrong}); delete it to have it computed again")
+    found: dict[str, Any] = entry
+    return found
+
+
+def _not_of(entry: Any, function: Task, config: Any) -> str:
+    """Why an entry is none of this task; empty if it is."""
+    if not isinstance(entry, dict) or not all(
+        isinstance(entry.get(part), dict) for part in ("config", "result", "versions", "cost")
+    ):
+        return "it holds no finished task"
+    if entry.get("function") != task_name(function):
+        return f"it holds a result of {entry.get('function')}, not of {task_name(function)}"
+    differing = difference(entry["config"], settings(config))
+    return f"it holds another task: {'; '.join(differing[:3])}" if differing else ""
 
 
 def write_entry(store: Path, key: str, entry: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ from typing import Any, Literal
 import joblib
 
 from experiments import log
-from experiments.cluster import leaving_at_once, on_cluster
+from experiments.cluster import on_cluster
 from experiments.config import difference
 from experiments.console import bars, say
 from experiments.errors import DiskError, ExperimentError, FileError, told
@@ -135,7 +135,9 @@ def sweep(
         _Job(key, function, config, store, keep)
         for key, config in dict(zip(keys, configs, strict=True)).items()
     ]
-    entries = {job.key: entry for job in tasks if (entry := _finished(job)) is not None}
+    entries = {
+        job.key: entry for job in tasks if (entry := read_entry(store, function, job.config)) is not None
+    }
     _note_versions(list(entries.values()), quiet)
     wanted = [job for job in tasks if job.key not in entries]
     with bars(quiet) as bar:
@@ -178,27 +180,8 @@ def workspace() -> Iterator[Path]:
 
 def cost(store: Path, function: Task, configs: Sequence[Any]) -> list[dict[str, float]]:
     """What finished tasks took: seconds of processor and clock, peak memory of their process in MB."""
-    jobs = [_Job(task_key(function, config), function, config, store, keep=False) for config in configs]
-    return [entry["cost"] for job in jobs if (entry := _finished(job)) is not None]
-
-
-def _finished(job: _Job) -> dict[str, Any] | None:
-    """What the store holds about a task, or None; refuses a file that is not what its name says."""
-    entry: Any = read_entry(job.store, job.key)
-    if entry is None:
-        return None
-    if not isinstance(entry, dict) or not all(
-        isinstance(entry.get(part), dict) for part in ("config", "result", "versions", "cost")
-    ):
-        wrong = "it holds no finished task"
-    elif entry.get("function") != task_name(job.function):
-        wrong = f"it holds a result of {entry.get('function')}, not of {task_name(job.function)}"
-    elif differing := difference(entry["config"], settings(job.config)):
-        wrong = f"it holds another task: {'; '.join(differing[:3])}"
-    else:
-        return entry
-    path = entry_path(job.store, job.key)
-    raise FileError(f"{path} is damaged ({wrong}); delete it to have it computed again")
+    entries = [read_entry(store, function, config) for config in configs]
+    return [entry["cost"] for entry in entries if entry is not None]
 
 
 def _run_all(
@@ -238,14 +221,13 @@ def _attempt(job: _Job) -> tuple[str, dict[str, Any]]:
         return job.key, _compute(job)
     folder = job.store / job.key
     with ExitStack() as held:
-        held.enter_context(leaving_at_once())
         try:
             held.enter_context(writing(entry_path(job.store, job.key), job.patience))
         except FileError:
             if job.patience:
                 raise
             return job.key, {"busy": True}
-        entry = _finished(job)
+        entry = read_entry(job.store, job.function, job.config)
         if entry is None:
             token = _folder.set(folder)
             try:

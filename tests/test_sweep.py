@@ -144,7 +144,7 @@ def test_the_death_of_a_worker_is_told_and_keeps_what_was_finished(tmp_path: Pat
     configs = [Settings(0, notes), Settings(1, notes, seconds=0.5, fail="death")]
     with pytest.raises(ExperimentError, match="a worker process died"):
         sweep(task, configs, store=tmp_path, jobs=2, quiet=True)
-    assert read_entry(tmp_path, task_key(task, configs[0])) is not None
+    assert read_entry(tmp_path, task, configs[0]) is not None
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -154,7 +154,7 @@ def test_a_full_disk_stops_the_sweep_because_the_process_is_spoilt(
     configs = [Settings(0, notes), Settings(1, notes, seconds=0.3, fail="disk")]
     with pytest.raises(DiskError, match="no space left"):
         sweep(task, configs, store=tmp_path, jobs=jobs, quiet=True)
-    assert read_entry(tmp_path, task_key(task, configs[0])) is not None
+    assert read_entry(tmp_path, task, configs[0]) is not None
 
 
 def test_a_damaged_result_is_named(tmp_path: Path, notes: Path) -> None:
@@ -207,7 +207,7 @@ def test_results_of_other_versions_are_used_with_a_note(
     config = Settings(1, notes)
     sweep(task, [config], store=tmp_path)
     key = task_key(task, config)
-    entry = read_entry(tmp_path, key)
+    entry = read_entry(tmp_path, task, config)
     assert entry is not None
     write_entry(tmp_path, key, entry | {"versions": entry["versions"] | {"numpy": "1.0"}})
     sweep(task, [config], store=tmp_path)
