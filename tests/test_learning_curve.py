@@ -15,6 +15,7 @@ from rich.console import Console
 from controllers import Controller
 from experiments import learning_curve as curves
 from experiments import log
+from experiments.behaviour import Behaviour
 from experiments.compare import Compare, compare
 from experiments.errors import ExperimentError
 from experiments.learn import Learn, learn
@@ -197,3 +198,32 @@ def test_arithmetic_that_fails_is_an_outcome_with_its_place(tmp_path: Path) -> N
 def test_an_unknown_rule_is_named_with_its_option(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match="--body-of: unknown controller 'nix'"):
         compare(Compare(body_of="nix", out=tmp_path))
+
+
+def test_a_learning_curve_says_how_many_runs_it_rests_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def swept(function: Any, tasks: list[Behaviour], **options: Any) -> list[dict[str, Any]]:
+        broken = {"reason": "broke down"}
+        lost = broken | {"unfinished": True}
+        failures = {(1, 0.2): broken, (2, 0.2): lost}
+        return [failures.get((t.seed, t.freezes[-1]), measured(t.seed, 1.0)) for t in tasks]
+
+    monkeypatch.setattr(curves, "sweep", swept)
+    tmp_path.joinpath("resting_rules.py").write_text(
+        "from controllers import Controller\nclass Still(Controller):\n    def update(self, s): pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    config = LearningCurve("hexapod", "resting_rules:Still", 0.1, 0.2, seeds=6, out=tmp_path, **SMALL)
+    document = learning_curve(config)
+    first, second = document["curve"]
+    assert (first["common"]["n"], first["without_value"], second["common"]["n"]) == (6, 0, 4)
+    assert (second["without_value"], second["broke_down"], second["unfinished"]) == (2, 1, 1)
+    # Two of 2^6 and of 2^4 patterns miss the median.
+    assert curves._told(document) == (
+        "medians of the runs that have a value, 4 to 6 of 6 seeds;\nbands hold them with 87.5% to 96.9%"
+    )
+    text = capsys.readouterr().out
+    assert "4/6" in text and "written:" in text
+    for suffix in (".json", ".png", ".pdf"):
+        assert (tmp_path / f"hexapod-resting_rules.Still-learning-curve{suffix}").exists()

@@ -5,10 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
+
 import controllers
 from experiments.behaviour import Behaviour
 from experiments.compare import Compare, _task, compare
-from experiments.tuning import candidates, tune, tuned_words
+from experiments.errors import ExperimentError
+from experiments.tuning import best, candidates, tune, tuned_words
 
 
 def scored(core: float | None, reason: str = "") -> dict[str, Any]:
@@ -64,3 +68,35 @@ def test_a_tuned_comparison_says_what_was_tried_and_what_it_cost(tmp_path: Path)
     listed = json.loads((tmp_path / "compare.json").read_text())["tuning"]["hexapod"]["sine"]
     assert {t["settings"]["period"]: t["E_core"] for t in listed} == tried
     assert (document["cost"]["tasks"], document["cost"]["tuning_tasks"]) == (3, 2)
+
+
+@pytest.mark.parametrize("name", sorted(controllers.REGISTRY))
+def test_candidates_vary_what_is_switched_on_within_its_range(name: str) -> None:
+    start = _task(Compare(), "snake", name)
+    found = candidates(start, 40)
+    assert len(found) == 40 and found[0].rule == start.rule
+    assert candidates(start, 40) == found
+    assert {c.seed for c in found} == {1_000_000}
+    for key, default in start.rule.items():
+        drawn = [c.rule[key] for c in found]
+        assert {type(v) for v in drawn} == {type(default)}
+        if isinstance(default, bool | str) or default == 0:
+            assert drawn == [default] * 40
+        else:
+            # Rounded to whole numbers and cut at the limits, but never further than a factor of 4.
+            ratio = np.array(drawn) / default
+            assert ratio.max() <= 4.5 and ratio.min() >= 0.2 and len(set(drawn)) > 2
+    for candidate in found:
+        controllers.REGISTRY[name].Config.from_mapping(candidate.rule)
+
+
+def test_the_best_candidate_wins_and_failures_lose() -> None:
+    tasks = candidates(_task(Compare(), "hexapod", "dep"), 4)
+    rows = [scored(1.0), scored(9.0, "broke down"), scored(2.0), scored(2.0)]
+    assert best(tasks, rows, "common") == tasks[2]
+    assert best(tasks, [scored(None, "broke")] * 4, "common") == tasks[0]
+    rows[1]["unfinished"] = True
+    with pytest.raises(ExperimentError, match=r"hexapod under dep is unfinished \(broke down\)"):
+        best(tasks, rows, "common")
+    with pytest.raises(ExperimentError, match="at least 1"):
+        candidates(tasks[0], 0)
