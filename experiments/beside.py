@@ -58,6 +58,13 @@ class Row:
         """Ours minus published; NaN if one of them is missing."""
         return math.nan if self.paper is None else self.ours - self.paper
 
+    @property
+    def wide(self) -> bool:
+        """Whether it agrees, but with an interval that leaves the tolerance."""
+        if self.verdict != AGREES or self.n < 2:
+            return False
+        return not all(_within(self.paper, end, self.tolerance) for end in (self.low, self.high))
+
 
 def rows(
     columns: Sequence[str],
@@ -114,10 +121,14 @@ def _verdict(paper: float | None, ours: float, tolerance: float | None, ordered:
         return MISSING
     if paper is None:
         return ALONE
-    # Nine digits: 2.59 - 2.54 is meant to be .05 whatever its last bit.
-    if tolerance is not None and round(abs(ours - paper), 9) <= tolerance:
+    if _within(paper, ours, tolerance):
         return AGREES
     return ORDERED if ordered else DIFFERS
+
+
+def _within(paper: float | None, ours: float, tolerance: float | None) -> bool:
+    # Nine digits: 2.59 - 2.54 is meant to be .05 whatever its last bit.
+    return paper is not None and tolerance is not None and round(abs(ours - paper), 9) <= tolerance
 
 
 def to_rows(plain: Iterable[Mapping[str, Any]]) -> list[Row]:

@@ -178,11 +178,9 @@ def words(document: dict[str, Any]) -> list[str]:
     seeds = len(settings["seeds"])
     series = f"{settings['samples']:,} samples, {seeds} seed{'s' if seeds > 1 else ''}"
     said = [f"Of {len(verdicts)} numbers {', '.join(counts)} ({series})."]
-    if unsure := [
-        f"{row['quantity']} of {row['column']}" for row in document["rows"] if _leaves_tolerance(row)
-    ]:
+    if wide := [f"{row.quantity} of {row.column}" for row in to_rows(document["rows"]) if row.wide]:
         said.append(
-            f"Of those that agree, these have an interval that leaves the tolerance: {', '.join(unsure)}."
+            f"Of those that agree, these have an interval that leaves the tolerance: {', '.join(wide)}."
         )
     if noisy := _stochastic(document["measurements"]):
         said.append(
@@ -200,13 +198,6 @@ def words(document: dict[str, Any]) -> list[str]:
     if "cost" in settings:
         said.append(f"Quick: {settings['cost']}")
     return said
-
-
-def _leaves_tolerance(row: dict[str, Any]) -> bool:
-    if row["verdict"] != AGREES or row["n"] < 2:
-        return False
-    # Nine digits as in the verdict.
-    return bool(round(max(row["high"] - row["paper"], row["paper"] - row["low"]), 9) > row["tolerance"])
 
 
 def _stochastic(measurements: list[dict[str, Any]]) -> list[str]:
