@@ -177,8 +177,8 @@ def table(document: dict[str, Any]) -> Table:
         caption="Medians in nats, over the runs that have a value; n: how many have one on common scales. "
         "common, rel., auto: E_core on scales common to all, relative to std, and chosen for each behaviour; "
         f"below common the interval that holds its median{surely}. state, mem., D on common "
-        "scales. broke: runs that broke down or cannot be quantified; range: runs with a deterministic range of "
-        "scales.",
+        "scales. broke: runs that broke down or cannot be quantified; range: runs with a deterministic range "
+        "of scales.",
     )
     for point in document["curve"]:
         names = (*CURVES[1:], "E_state", "E_mem", "D", "std", "PI")
