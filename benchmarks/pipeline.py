@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 import tyro
 
-from experiments import log
-from experiments.learn import Learn, learn
-from experiments.record import Record, Task, merge, record, record_one
+from experiments.pipeline.learn import Learn, learn
+from experiments.pipeline.record import Record, Task, merge, record, record_one
+from experiments.runfiles import run_file as log
 from robots import RobotEnv
 
 

@@ -27,13 +27,13 @@ from typing import Any
 import tyro
 
 import quantify as q
-from experiments import behaviour as task
-from experiments import log
-from experiments.behaviour import Behaviour, behaviour
-from experiments.compare import Compare, measure_of
-from experiments.learn import Learn, resolve
-from experiments.store import task_key
-from experiments.sweep import sweep
+from experiments.pipeline.learn import Learn, resolve
+from experiments.runfiles import run_file as log
+from experiments.studies import scoring as task
+from experiments.studies.comparison.compare import Compare, measure_of
+from experiments.studies.scoring import Behaviour, behaviour
+from experiments.sweeps.store import task_key
+from experiments.sweeps.sweep import sweep
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,7 @@ def overhead(tasks: int, folder: Path) -> dict[str, dict[str, float]]:
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         where: dict[str, Any] = {"backend": "dask", "scheduler": cluster.scheduler_address, "quiet": True}
         sweep(nothing, [Nothing(-1), Nothing(-2)], store=folder / "warm", **where)
-        found["2 Dask workers"] = _ms(
-            lambda: sweep(nothing, configs, store=folder / "dask", **where), tasks
-        )
+        found["2 Dask workers"] = _ms(lambda: sweep(nothing, configs, store=folder / "dask", **where), tasks)
     return found
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments import log
-from experiments.loop import find_robot
-from experiments.results import read_results
+from experiments.pipeline.loop import find_robot
+from experiments.reports.results import read_results
+from experiments.runfiles import run_file as log
 from quantify.plain import to_plain
 
 QUANTITIES = ("D", "E_state", "E_mem", "E_core")

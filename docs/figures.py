@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.video import Video, video
+from experiments.reports.video import Video, video
 from quantify import correlation_sums, decompose, quantify
 from quantify.systems import Lorenz
 

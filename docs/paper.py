@@ -1,13 +1,13 @@
 """Put the tables of docs/results/reproduce-*.json into docs/paper.md, each between its marks.
 
-    python docs/paper.py
+python docs/paper.py
 """
 
 import json
 import re
 from pathlib import Path
 
-from experiments.reproduce import as_markdown
+from experiments.studies.reproduction.reproduce import as_markdown
 
 DOCS = Path(__file__).parent
 

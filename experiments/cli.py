@@ -15,28 +15,73 @@ from experiments.errors import DiskError, ExperimentError, nearest
 
 # name: (module, settings, function, what it does); modules are imported when needed, so that help is quick.
 COMMANDS: dict[str, tuple[str, str, str, str]] = {
-    "learn": ("experiments.learn", "Learn", "learn", "let a robot learn, freeze its controller"),
-    "record": ("experiments.record", "Record", "record", "record how frozen controllers behave"),
-    "quantify": ("experiments.quantify", "Quantify", "quantify", "measure complexity, of any series"),
-    "progress": ("experiments.progress", "Progress", "progress", "learn, record and quantify in one go"),
-    "compare": ("experiments.compare", "Compare", "compare", "rank controllers by complexity, over seeds"),
+    "learn": ("experiments.pipeline.learn", "Learn", "learn", "let a robot learn, freeze its controller"),
+    "record": ("experiments.pipeline.record", "Record", "record", "record how frozen controllers behave"),
+    "quantify": (
+        "experiments.pipeline.quantify",
+        "Quantify",
+        "quantify",
+        "measure complexity, of any series",
+    ),
+    "progress": (
+        "experiments.studies.progress",
+        "Progress",
+        "progress",
+        "learn, record and quantify in one go",
+    ),
+    "compare": (
+        "experiments.studies.comparison.compare",
+        "Compare",
+        "compare",
+        "rank controllers by complexity, over seeds",
+    ),
     "learning-curve": (
-        "experiments.learning_curve",
+        "experiments.studies.learning_curve",
         "LearningCurve",
         "learning_curve",
         "complexity against learning time, over seeds",
     ),
-    "reproduce": ("experiments.reproduce", "Reproduce", "reproduce", "rebuild the paper's tables"),
-    "plot": ("experiments.plot", "Plot", "plot", "draw the figures of results, for print"),
-    "report": ("experiments.report", "Report", "report", "one page with table, interactive plots and films"),
-    "video": ("experiments.video", "Video", "video", "film a frozen behaviour"),
-    "show": ("experiments.show", "Show", "show", "print what a file holds"),
-    "export": ("experiments.export", "Export", "export", "write recordings as CSV or in Minari's layout"),
-    "bodies": ("experiments.bodies", "Bodies", "bodies", "print the robots' data sheets, draw them"),
-    "emergence": ("experiments.emergence", "Emergence", "emergence", "what emerges, seed by seed; controls"),
-    "behaviours": ("experiments.behaviours", "Behaviours", "behaviours", "list behaviours that come along"),
-    "doctor": ("experiments.doctor", "Doctor", "doctor", "check installation and speed"),
-    "salvage": ("experiments.salvage", "Salvage", "salvage", "save what can be read of a damaged run file"),
+    "reproduce": (
+        "experiments.studies.reproduction.reproduce",
+        "Reproduce",
+        "reproduce",
+        "rebuild the paper's tables",
+    ),
+    "plot": ("experiments.reports.figures", "Plot", "plot", "draw the figures of results, for print"),
+    "report": (
+        "experiments.reports.report",
+        "Report",
+        "report",
+        "one page with table, interactive plots and films",
+    ),
+    "video": ("experiments.reports.video", "Video", "video", "film a frozen behaviour"),
+    "show": ("experiments.commands.show", "Show", "show", "print what a file holds"),
+    "export": (
+        "experiments.reports.export",
+        "Export",
+        "export",
+        "write recordings as CSV or in Minari's layout",
+    ),
+    "bodies": ("experiments.commands.bodies", "Bodies", "bodies", "print the robots' data sheets, draw them"),
+    "emergence": (
+        "experiments.studies.emergence.trials",
+        "Emergence",
+        "emergence",
+        "what emerges, seed by seed; controls",
+    ),
+    "behaviours": (
+        "experiments.studies.emergence.library",
+        "Behaviours",
+        "behaviours",
+        "list behaviours that come along",
+    ),
+    "doctor": ("experiments.commands.doctor", "Doctor", "doctor", "check installation and speed"),
+    "salvage": (
+        "experiments.runfiles.salvage",
+        "Salvage",
+        "salvage",
+        "save what can be read of a damaged run file",
+    ),
 }
 
 USAGE = "usage: selforg COMMAND [options]; `selforg COMMAND --help` explains one command"
@@ -96,7 +141,7 @@ def parse(cls: type[Any], arguments: list[str], prog: str) -> Any:
     """Settings from `--config FILE` and from flags, which beat the file."""
     import tyro
 
-    from experiments.config import defaults, read_toml
+    from experiments.settings import defaults, read_toml
 
     path, arguments = _take_config(arguments)
     default = defaults(cls, read_toml(path, cls) if path else {})

@@ -119,9 +119,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._read()
         return self._observe(), {}
 
-    def step(
-        self, action: ArrayLike
-    ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Hold the set points for one control step and sense what became of the body."""
         if self._state != "running":
             self._explain_state()
@@ -364,9 +362,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     def _read(self) -> None:
         """Fetch the body's state from the simulator."""
         robot, client = self._robot, self._client
-        angles, speeds, *_ = zip(
-            *p.getJointStates(robot, self._joints, physicsClientId=client), strict=True
-        )
+        angles, speeds, *_ = zip(*p.getJointStates(robot, self._joints, physicsClientId=client), strict=True)
         self._joint_speed = max(max(speeds), -min(speeds))
         self._position, self._orientation = p.getBasePositionAndOrientation(robot, physicsClientId=client)
         self._velocity, self._spin = p.getBaseVelocity(robot, physicsClientId=client)

@@ -156,6 +156,7 @@ def decompose(eps, C, *, s_min, det_thresh, L, p, remove_negative, derivative=5,
         )
     return result, fits
 
+
 # --- controllers: each rule over given sensor values s[0], s[1], ...; C and h after every step ---
 
 

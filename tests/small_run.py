@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from experiments.learn import Learn, learn
-from experiments.quantify import Quantify, quantify
-from experiments.record import Record, record
+from experiments.pipeline.learn import Learn, learn
+from experiments.pipeline.quantify import Quantify, quantify
+from experiments.pipeline.record import Record, record
 
 
 def make_small_run(folder: Path, seed: int = 1) -> Path:

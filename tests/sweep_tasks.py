@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from experiments.errors import DiskError, ExperimentError, FileError
-from experiments.sweep import workspace
+from experiments.sweeps.sweep import workspace
 from quantify import correlation_sums, entropies
 from quantify.systems import Henon
 
@@ -37,7 +37,7 @@ def task(config: Settings) -> dict[str, Any]:
     if config.fail == "experiment":
         raise ExperimentError(f"seed {config.seed} cannot be")
     if config.fail == "import":
-        from experiments.learn import find_rule  # here, because it is slow to import
+        from experiments.pipeline.learn import find_rule  # here, because it is slow to import
 
         find_rule("no_such_module:Rule")
     if config.fail == "value":

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from experiments.bodies import Bodies, bodies, contact_sheet, data_sheet
 from experiments.cli import COMMANDS
+from experiments.commands.bodies import Bodies, bodies, contact_sheet, data_sheet
 from experiments.errors import ExperimentError
 from robots import ROBOTS
 
@@ -58,7 +58,7 @@ def test_all_robots_or_one_are_printed(capsys: pytest.CaptureFixture[str]) -> No
     assert all(entry.id in everything for entry in ROBOTS.values())
     bodies(Bodies(robot="snake"))
     assert "Hexapod" not in capsys.readouterr().out
-    assert COMMANDS["bodies"][:3] == ("experiments.bodies", "Bodies", "bodies")
+    assert COMMANDS["bodies"][:3] == ("experiments.commands.bodies", "Bodies", "bodies")
 
 
 def test_contact_sheet_has_a_panel_per_robot(tmp_path: Path) -> None:

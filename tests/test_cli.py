@@ -17,17 +17,17 @@ import numpy as np
 import pytest
 
 from experiments.cli import COMMANDS, main, parse
-from experiments.compare import Compare
-from experiments.config import command, difference, experiment_defaults, parse_settings, read_toml
-from experiments.emergence import Emergence
 from experiments.errors import ExperimentError
-from experiments.learn import Learn, learn, resolve
-from experiments.learning_curve import LearningCurve
-from experiments.log import open_run
-from experiments.progress import Progress
-from experiments.quantify import Quantify
-from experiments.record import Record, record
-from experiments.reproduce import Reproduce
+from experiments.pipeline.learn import Learn, learn, resolve
+from experiments.pipeline.quantify import Quantify
+from experiments.pipeline.record import Record, record
+from experiments.runfiles.run_file import open_run
+from experiments.settings import command, difference, experiment_defaults, parse_settings, read_toml
+from experiments.studies.comparison.compare import Compare
+from experiments.studies.emergence.trials import Emergence
+from experiments.studies.learning_curve import LearningCurve
+from experiments.studies.progress import Progress
+from experiments.studies.reproduction.reproduce import Reproduce
 
 QUICK = ["--minutes", "0.1", "--freeze", "0.05", "0.1", "--checkpoint", "100", "--quiet"]
 
@@ -173,9 +173,11 @@ def test_a_full_disk_is_no_traceback(
         raise error
 
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    monkeypatch.setattr("experiments.doctor.doctor", lambda config: fail(full))
+    monkeypatch.setattr("experiments.commands.doctor.doctor", lambda config: fail(full))
     assert run_and_fail(capsys, "doctor") == "selforg: No space left on device"
-    monkeypatch.setattr("experiments.doctor.doctor", lambda config: fail(OSError("a mistake of ours")))
+    monkeypatch.setattr(
+        "experiments.commands.doctor.doctor", lambda config: fail(OSError("a mistake of ours"))
+    )
     with pytest.raises(OSError, match="a mistake of ours"):
         main(["doctor"])
 
@@ -303,7 +305,7 @@ def test_ctrl_c_ends_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
 def test_a_running_experiment_refuses_a_second_writer(
     learned: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from experiments.workfile import writing
+    from experiments.runfiles.growing import writing
 
     with writing(learned):
         message = run_and_fail(capsys, "record", str(learned), "--samples", "10", "--jobs", "1")

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from sweep_tasks import Settings, count, task
 
-from experiments.compare import Compare, compare
 from experiments.errors import ExperimentError
-from experiments.sweep import sweep
+from experiments.studies.comparison.compare import Compare, compare
+from experiments.sweeps.sweep import sweep
 
 NEEDED = "Dask is not installed; pip install 'selforg[cluster]'"
 distributed = pytest.importorskip("distributed", reason=NEEDED)
@@ -239,7 +239,7 @@ def test_a_scheduler_that_goes_away_ends_the_sweep_in_words(
 def test_a_scheduler_that_is_not_there_is_named(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.cluster.CONNECT", 0.5)
+    monkeypatch.setattr("experiments.sweeps.cluster.CONNECT", 0.5)
     with pytest.raises(ExperimentError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 "):
         sweep(
             task, [Settings(1, notes)], store=tmp_path, backend="dask", scheduler="tcp://127.0.0.1:9",

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import quantify as q
-from experiments import behaviour as task
-from experiments import log
-from experiments.behaviour import Behaviour, behaviour, over_scales
-from experiments.compare import Compare, _task, compare, measure_of
 from experiments.errors import ExperimentError
-from experiments.hdf5 import put_attributes
-from experiments.learn import Learn, resolve
-from experiments.record import Record, record
+from experiments.pipeline.learn import Learn, resolve
+from experiments.pipeline.record import Record, record
+from experiments.runfiles import run_file as log
+from experiments.runfiles.hdf5 import put_attributes
+from experiments.studies import scoring as task
+from experiments.studies.comparison.compare import Compare, _task, compare, measure_of
+from experiments.studies.scoring import Behaviour, behaviour, over_scales
 
 SMALL: dict[str, Any] = {"samples": 2000, "transient": 50, "jobs": 1, "quiet": True}
 

@@ -11,12 +11,12 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from experiments.compare import as_csv
-from experiments.comparison import Scales, interval, pairs_table, ranking_table, summarise
-from experiments.comparison_page import draw, page
-from experiments.comparison_words import as_markdown, findings
 from experiments.console import console
 from experiments.errors import ExperimentError
+from experiments.studies.comparison.compare import as_csv
+from experiments.studies.comparison.page import draw, page
+from experiments.studies.comparison.ranking import Scales, interval, pairs_table, ranking_table, summarise
+from experiments.studies.comparison.words import as_markdown, findings
 
 
 def row(controller: str, seed: int, core: float | None, reason: str = "", **more: Any) -> dict[str, Any]:

@@ -443,9 +443,7 @@ def test_progress_reaches_the_end() -> None:
     for n, exact in ((500, True), (25_000, False)):
         calls: list[tuple[float, float]] = []
         x = Henon().sample(n, 1)[:, 0]
-        random_shares(
-            x, tau=1, m_max=9, theiler=5, exact=exact, progress=lambda *c, to=calls: to.append(c)
-        )
+        random_shares(x, tau=1, m_max=9, theiler=5, exact=exact, progress=lambda *c, to=calls: to.append(c))
         assert calls[-1][0] == calls[-1][1] and len(calls) > 3
 
 

@@ -20,12 +20,12 @@ import pytest
 
 from experiments.cli import main
 from experiments.errors import FileError
-from experiments.learn import Learn, learn
-from experiments.log import Run, open_run
-from experiments.quantify import Quantify, quantify
-from experiments.record import Record, record
-from experiments.salvage import Salvage, salvage
-from experiments.workfile import WorkFile
+from experiments.pipeline.learn import Learn, learn
+from experiments.pipeline.quantify import Quantify, quantify
+from experiments.pipeline.record import Record, record
+from experiments.runfiles.growing import WorkFile
+from experiments.runfiles.run_file import Run, open_run
+from experiments.runfiles.salvage import Salvage, salvage
 
 # Each takes some tenths of a second; a hang takes for ever.
 SECONDS = 30

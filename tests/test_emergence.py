@@ -9,17 +9,25 @@ import numpy as np
 import pytest
 
 from controllers import Frozen
-from experiments import controls as control
-from experiments.behaviours import Behaviours, behaviours, keep, measure
 from experiments.cli import main
-from experiments.emergence import Emergence, Trial, emergence, make_trial, named, trial, verdict
 from experiments.errors import ExperimentError
-from experiments.learn import Learn, learn
-from experiments.log import open_run
-from experiments.onlooker import describe, see
-from experiments.record import Record, record
-from experiments.shipped import FOLDER, fetch, find_behaviour, shipped
-from experiments.video import Video, video
+from experiments.pipeline.learn import Learn, learn
+from experiments.pipeline.record import Record, record
+from experiments.reports.video import Video, video
+from experiments.runfiles.library import FOLDER, fetch, find_behaviour, shipped
+from experiments.runfiles.run_file import open_run
+from experiments.studies.emergence import controls as control
+from experiments.studies.emergence.library import Behaviours, behaviours, keep, measure
+from experiments.studies.emergence.observing import describe, see
+from experiments.studies.emergence.trials import (
+    Emergence,
+    Trial,
+    emergence,
+    make_trial,
+    named,
+    trial,
+    verdict,
+)
 
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.h5"))
 SHORT = {"samples": 1000, "transient": 100}
@@ -78,7 +86,7 @@ def test_table_verdict_and_numbers(
     assert [row["seed"] for row in saved["rows"]] == [1, 2]
     assert set(saved["rows"][0]["frozen"]["0.2min"]) >= {"mode", "airtime", "std_x1", "peak_share", "support"}
     # Nothing is computed again.
-    monkeypatch.setattr("experiments.emergence.learn_trial", None)
+    monkeypatch.setattr("experiments.studies.emergence.trials.learn_trial", None)
     assert emergence(small(tmp_path))["rows"] == found["rows"]
 
 
@@ -171,7 +179,7 @@ def test_controls_of_a_short_run(
 
 
 def test_shipped_jumps_obey_gravity_and_live_on_their_servos() -> None:
-    from experiments.loop import make_body
+    from experiments.pipeline.loop import make_body
     from robots.audit import audit
 
     with open_run(find_behaviour("hexapod-jump")) as found:
@@ -190,7 +198,7 @@ def test_shipped_jumps_obey_gravity_and_live_on_their_servos() -> None:
 
 
 def test_without_the_vertical_velocity_its_sensor_reads_noise() -> None:
-    from experiments.loop import make_body
+    from experiments.pipeline.loop import make_body
 
     body = make_body("hexapod", dict(control.BLIND))
     try:
@@ -243,9 +251,7 @@ def test_keeping_a_behaviour_keeps_what_decides_it(run: Path, tmp_path: Path) ->
     assert (item.name, item.about, item.robot, item.seed, item.minutes) == (
         "mine", "stands there", "hexapod", 3, 0.2
     )  # fmt: skip
-    assert item.command == (
-        "selforg learn hexapod --controller ulr --seed 3 --minutes 0.2 --freeze 0.1 0.2"
-    )
+    assert item.command == ("selforg learn hexapod --controller ulr --seed 3 --minutes 0.2 --freeze 0.1 0.2")
     with open_run(run) as long, open_run(path) as short:
         assert short.config == long.config and list(short.frozen) == ["0.2min"]
         ours, theirs = short.frozen["0.2min"], long.frozen["0.2min"]

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 import quantify as q
-from experiments import quantify as quantify_module
-from experiments import workfile
 from experiments.cli import main
 from experiments.errors import ExperimentError, FileError
-from experiments.learn import Learn, learn
-from experiments.log import open_run, versions
-from experiments.progress import Progress, draw, progress, table
-from experiments.quantify import Quantify, quantify, write_json
-from experiments.record import Record, Task, _stationarity, record, record_one
-from experiments.series import read_series, split_source
-from experiments.workfile import writing
+from experiments.pipeline import quantify as quantify_module
+from experiments.pipeline.learn import Learn, learn
+from experiments.pipeline.quantify import Quantify, quantify, write_json
+from experiments.pipeline.record import Record, Task, _stationarity, record, record_one
+from experiments.runfiles import growing as workfile
+from experiments.runfiles.growing import writing
+from experiments.runfiles.run_file import open_run, versions
+from experiments.runfiles.series import read_series, split_source
+from experiments.studies.progress import Progress, draw, progress, table
 from quantify.systems import Henon
 
 X = Henon().sample(3000, 1)[:, 0]
@@ -384,7 +384,7 @@ def test_progress_runs_everything_and_goes_on(tmp_path: Path, capsys: pytest.Cap
 def test_rules_of_one_module_have_tables_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.progress.learn_all", lambda configs, jobs: [])
+    monkeypatch.setattr("experiments.studies.progress.learn_all", lambda configs, jobs: [])
     for rule in ("Hebb", "Oja"):
         progress(Progress("hexapod", controller=f"my_rules:{rule}", out=tmp_path, quiet=True))
     expected = {f"hexapod-my_rules.{rule}-progress{s}" for rule in ("Hebb", "Oja") for s in (".json", ".png")}

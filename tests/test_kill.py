@@ -14,11 +14,11 @@ from typing import Any
 import h5py
 import pytest
 
-from experiments import workfile
-from experiments.learn import Learn, learn
-from experiments.log import open_run
-from experiments.record import Record, record
-from experiments.workfile import read_commit
+from experiments.pipeline.learn import Learn, learn
+from experiments.pipeline.record import Record, record
+from experiments.runfiles import growing as workfile
+from experiments.runfiles.growing import read_commit
+from experiments.runfiles.run_file import open_run
 
 LEARN: dict[str, Any] = {
     "robot": "hexapod",

@@ -13,14 +13,14 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from controllers import Controller
-from experiments import learning_curve as curves
-from experiments import log
-from experiments.behaviour import Behaviour
-from experiments.compare import Compare, compare
 from experiments.errors import ExperimentError
-from experiments.learn import Learn, learn
-from experiments.learning_curve import LearningCurve, _times, learning_curve
-from experiments.record import Record, record
+from experiments.pipeline.learn import Learn, learn
+from experiments.pipeline.record import Record, record
+from experiments.runfiles import run_file as log
+from experiments.studies import learning_curve as curves
+from experiments.studies.comparison.compare import Compare, compare
+from experiments.studies.learning_curve import LearningCurve, _times, learning_curve
+from experiments.studies.scoring import Behaviour
 
 SMALL: dict[str, Any] = {"samples": 2000, "transient": 50, "jobs": 1, "quiet": True}
 STEP = 0.02 / 60

@@ -12,13 +12,14 @@ import h5py
 import numpy as np
 import pytest
 
-from experiments import log, workfile
 from experiments.errors import FileError
-from experiments.learn import Learn, learn
-from experiments.log import Rows, open_run
-from experiments.record import Record, record
-from experiments.salvage import Salvage, salvage
-from experiments.workfile import Track, WorkFile, pack, read_state, unpack, writing
+from experiments.pipeline.learn import Learn, learn
+from experiments.pipeline.record import Record, record
+from experiments.runfiles import growing as workfile
+from experiments.runfiles import run_file as log
+from experiments.runfiles.growing import Track, WorkFile, pack, read_state, unpack, writing
+from experiments.runfiles.run_file import Rows, open_run
+from experiments.runfiles.salvage import Salvage, salvage
 
 STATE = {"x": np.arange(3.0)}
 

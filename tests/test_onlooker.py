@@ -9,11 +9,11 @@ from test_robots_physics import energy
 
 from controllers import Frozen
 from experiments.errors import ExperimentError
-from experiments.learn import Learn, learn
-from experiments.log import open_run
-from experiments.loop import make_body
-from experiments.onlooker import Seen, describe, peak, see, spells, watch
-from experiments.record import Record, record
+from experiments.pipeline.learn import Learn, learn
+from experiments.pipeline.loop import make_body
+from experiments.pipeline.record import Record, record
+from experiments.runfiles.run_file import open_run
+from experiments.studies.emergence.observing import Seen, describe, peak, see, spells, watch
 from robots import ROBOTS
 from robots.audit import Books, audit
 

@@ -11,10 +11,16 @@ from small_run import make_small_run
 
 from controllers import Frozen
 from experiments.cli import main
-from experiments.log import open_run
-from experiments.measured import Behaviour
-from experiments.plot import behaviour_figure, draw, learning_figure, progress_figure, traces_figure
-from experiments.results import Results, read_results
+from experiments.reports.behaviours import Behaviour
+from experiments.reports.figures import (
+    behaviour_figure,
+    draw,
+    learning_figure,
+    progress_figure,
+    traces_figure,
+)
+from experiments.reports.results import Results, read_results
+from experiments.runfiles.run_file import open_run
 
 
 @pytest.fixture(scope="module")

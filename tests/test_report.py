@@ -18,12 +18,12 @@ from small_run import make_small_run
 import quantify as q
 from experiments.cli import main
 from experiments.errors import FileError
-from experiments.log import open_run
-from experiments.measured import Behaviour
-from experiments.page import packed, page
-from experiments.quantify import Quantify, quantify
-from experiments.report import Report, _given_films, report
-from experiments.results import Results, read_results
+from experiments.pipeline.quantify import Quantify, quantify
+from experiments.reports.behaviours import Behaviour
+from experiments.reports.page import packed, page
+from experiments.reports.report import Report, _given_films, report
+from experiments.reports.results import Results, read_results
+from experiments.runfiles.run_file import open_run
 from quantify.systems import Henon
 
 FLAGS = (
@@ -131,7 +131,7 @@ def test_what_is_missing_comes_with_the_command_that_makes_it(run: Path, tmp_pat
 def test_a_page_that_cannot_be_written_is_noticed_before_the_filming(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.report._film", lambda *_: pytest.fail("filmed"))
+    monkeypatch.setattr("experiments.reports.report._film", lambda *_: pytest.fail("filmed"))
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot write"):
         report(Report((run,), out=tmp_path / "file" / "r.html", quiet=True))
@@ -197,7 +197,7 @@ def test_wrong_requests(
     for name, text in (("data.csv", "1\n2\n"), ("other.json", "{}"), ("broken.json", "{"), ("film.mp4", "")):
         Path(name).write_text(text)
     Path("compare.json").write_text('{"settings": {}, "rows": [{"robot": "snake", "seed": 1}]}')
-    Path("entry.json").write_text('{"function": "experiments.behaviour:behaviour", "result": {}}')
+    Path("entry.json").write_text('{"function": "experiments.studies.scoring:behaviour", "result": {}}')
     before = sorted(tmp_path.iterdir())
     assert main(["report", *arguments]) == 2
     error = capsys.readouterr().err.strip()

@@ -7,7 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from experiments.beside import (
+from experiments.cli import main
+from experiments.errors import ExperimentError
+from experiments.pipeline.learn import Learn
+from experiments.studies.reproduction.findings import CONTRARY, HOLDS, OPEN, judge, sentences
+from experiments.studies.reproduction.recipes import (
+    PARTS,
+    crossover,
+    evaluate,
+    longest_overlapping,
+    read_part,
+    recipe,
+)
+from experiments.studies.reproduction.reproduce import Reproduce, as_markdown, reproduce, settings_of, words
+from experiments.studies.reproduction.robots import _task
+from experiments.studies.reproduction.systems import lorenz
+from experiments.studies.reproduction.table import (
     AGREES,
     ALONE,
     DIFFERS,
@@ -18,15 +33,7 @@ from experiments.beside import (
     to_plain_rows,
     to_rows,
 )
-from experiments.cli import main
-from experiments.errors import ExperimentError
-from experiments.findings import CONTRARY, HOLDS, OPEN, judge, sentences
-from experiments.learn import Learn
-from experiments.reference import PARTS, crossover, evaluate, longest_overlapping, read_part, recipe
-from experiments.reproduce import Reproduce, as_markdown, reproduce, settings_of, words
-from experiments.reproduce_robots import _task
-from experiments.reproduce_systems import lorenz
-from experiments.sweep import Scale
+from experiments.sweeps.sweep import Scale
 from quantify import ScalingFit, correlation_sums, read_tisean
 from quantify.systems import Lorenz
 
@@ -270,7 +277,7 @@ def in_a_hurry(name):
 
 
 def test_hexapod_from_nothing(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("experiments.reproduce.read_part", in_a_hurry)
+    monkeypatch.setattr("experiments.studies.reproduction.reproduce.read_part", in_a_hurry)
     (document,) = reproduce(
         Reproduce(
             "hexapod", quick=True, samples=3000, seeds=(1, 2), seconds=0, out=tmp_path, jobs=1, quiet=True
@@ -313,7 +320,7 @@ def test_seeds_that_fail_are_counted(tmp_path, monkeypatch):
             {"reason": "no memory"} if t.seed == 2 else {"column": t.column, "values": values} for t in tasks
         ]
 
-    monkeypatch.setattr("experiments.reproduce_systems.sweep", found)
+    monkeypatch.setattr("experiments.studies.reproduction.systems.sweep", found)
     part = settings_of(Reproduce("lorenz", seeds=(1, 2, 3)), "lorenz")
     done = lorenz(part, tmp_path, Scale(jobs=1), quiet=True)
     counted = {(row.quantity, row.n, row.of) for row in done["rows"]}
@@ -324,7 +331,8 @@ def test_seeds_that_fail_are_counted(tmp_path, monkeypatch):
 
 def test_a_table_without_any_number_is_no_success(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "experiments.reproduce_systems.sweep", lambda _, tasks, **__: [{"reason": "no memory"} for _ in tasks]
+        "experiments.studies.reproduction.systems.sweep",
+        lambda _, tasks, **__: [{"reason": "no memory"} for _ in tasks],
     )
     with pytest.raises(ExperimentError, match=r"nothing could be measured; .*reproduce-lorenz\.json"):
         reproduce(Reproduce("lorenz", out=tmp_path, quiet=True))

@@ -13,8 +13,8 @@ import pytest
 from sweep_tasks import Settings, count, heavy, task
 
 from experiments.errors import DiskError, ExperimentError, FileError
-from experiments.store import read_entry, task_key, write_entry
-from experiments.sweep import cost, sweep, workspace
+from experiments.sweeps.store import read_entry, task_key, write_entry
+from experiments.sweeps.sweep import cost, sweep, workspace
 
 TESTS = Path(__file__).parent
 
@@ -241,7 +241,7 @@ def start(store: Path, notes: Path, seeds: int, seconds: float) -> "subprocess.P
     """A sweep in a process group of its own; prints the results as JSON."""
     script = (
         "import json, sys; from pathlib import Path; from sweep_tasks import Settings, task; "
-        "from experiments.sweep import sweep; "
+        "from experiments.sweeps.sweep import sweep; "
         f"configs = [Settings(seed, Path({str(notes)!r}), {seconds}) for seed in range({seeds})]; "
         f"print(json.dumps(sweep(task, configs, store=Path({str(store)!r}), jobs=2, quiet=True)))"
     )

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import controllers
-from experiments.behaviour import Behaviour
-from experiments.compare import Compare, _task, compare
 from experiments.errors import ExperimentError
-from experiments.tuning import best, candidates, tune, tuned_words
+from experiments.studies.comparison.compare import Compare, _task, compare
+from experiments.studies.comparison.tuning import best, candidates, tune, tuned_words
+from experiments.studies.scoring import Behaviour
 
 
 def scored(core: float | None, reason: str = "") -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Controllers compared by the core complexity of what they make robots do."""

@@ -1,0 +1,1 @@
+"""The paper once more: its tables from nothing, printed numbers beside ours."""
