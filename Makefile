@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all browser lint types bench wheel clean
+.PHONY: demo test guard test-all browser lint types bench wheel clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "selforg needs Python 3.11 or newer; set PYTHON=..."'
@@ -19,11 +19,16 @@ demo: $(READY)
 	@echo "picture: runs/demo/hexapod-ulr-progress.png"
 	@echo "video:   runs/demo/hexapod-8min.mp4"
 
+# All cores; a test of every room and the examples in the docstrings.
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
+
+# What protects users at length: death at every write, damaged blocks, the real browser, a Dask cluster.
+guard: $(READY)
+	$(BIN)/python -m pytest -n auto -m 'guard and not long'
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -m ''
+	$(BIN)/python -m pytest -n auto -m ''
 
 # Chromium for the tests of the report's page; they are skipped where it cannot be installed.
 browser:

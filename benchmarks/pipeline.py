@@ -28,8 +28,8 @@ import numpy as np
 import tyro
 
 from experiments.pipeline.learn import Learn, learn
-from experiments.pipeline.record import Record, Task, merge, record, record_one
-from experiments.runfiles import run_file as log
+from experiments.pipeline.record import Record, Wanted, merge, record, record_one
+from experiments.runfiles.results import versions
 from robots import RobotEnv
 
 
@@ -90,8 +90,8 @@ def overhead(work: Callable[[], object], steps: int) -> dict[str, float]:
 def robot_figures(robot: str, config: Bench, folder: Path) -> dict[str, Any]:
     """Median figures of learning and recording with one robot."""
     path, minutes = folder / "run.h5", config.steps / 3000
-    lesson = Learn(robot, minutes=minutes, freeze=(minutes,), out=path, quiet=True)
-    recording = Record((path,), samples=config.steps, transient=0, jobs=1, quiet=True)
+    lesson = Learn(robot, minutes=minutes, freeze=(minutes,), out=path)
+    recording = Record((path,), samples=config.steps, transient=0, jobs=1)
     found: dict[str, list[dict[str, float]]] = {"learn": [], "record": []}
     for _ in range(config.turns):
         path.unlink(missing_ok=True)
@@ -106,12 +106,12 @@ def robot_figures(robot: str, config: Bench, folder: Path) -> dict[str, Any]:
 def memory(robot: str, samples: int, folder: Path) -> dict[str, Any]:
     """Memory [MiB] in each tenth of a long recording, and the most that merging and its test take."""
     path = folder / "memory.h5"
-    learn(Learn(robot, minutes=0.2, freeze=(0.2,), out=path, quiet=True))
-    task = Task(path, "0.2min", samples, transient=0, measure=0.2, checkpoint=3000)
+    learn(Learn(robot, minutes=0.2, freeze=(0.2,), out=path))
+    task = Wanted(path, "0.2min", samples, transient=0, measure=0.2, checkpoint=3000)
     with watched_memory() as recording:
         record_one(task)
     with watched_memory() as merging:
-        merge(path, [task], quiet=True)
+        merge(path, [task])
     tenths = np.array_split(recording, 10)
     return {
         "samples": samples,
@@ -145,14 +145,14 @@ def main(config: Bench) -> None:
     result: dict[str, Any] = {
         "command": " ".join(["python benchmarks/pipeline.py", *sys.argv[1:]]),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "versions": log.versions(),
+        "versions": versions(),
         "steps": config.steps,
         "turns": config.turns,
         "robots": {},
     }
     with tempfile.TemporaryDirectory() as name:
         for robot in config.robots:
-            learn(Learn(robot, minutes=0.1, freeze=(), out=Path(name, f"warm-{robot}.h5"), quiet=True))
+            learn(Learn(robot, minutes=0.1, freeze=(), out=Path(name, f"warm-{robot}.h5")))
             result["robots"][robot] = robot_figures(robot, config, Path(name))
             print(robot, json.dumps(result["robots"][robot], indent=1))
         result["memory"] = memory("hexapod", config.memory_samples, Path(name))

@@ -79,11 +79,11 @@ def one_core(steps: int) -> dict[str, dict[str, Any]]:
             cpu, _ = seconds(env, actions)
             body.restore(snapshot)
             clock = Clock()
-            robots.base.p = clock  # type: ignore[attr-defined]
+            robots.world.p = clock  # type: ignore[attr-defined]
             try:
                 _, wall = seconds(env, actions)
             finally:
-                robots.base.p = pybullet  # type: ignore[attr-defined]
+                robots.world.p = pybullet  # type: ignore[attr-defined]
             share = clock.seconds / wall
             rows[name].append((steps / cpu, share, 1e6 * share * cpu / steps))
     return {

@@ -28,12 +28,12 @@ import tyro
 
 import quantify as q
 from experiments.pipeline.learn import Learn, resolve
-from experiments.runfiles import run_file as log
+from experiments.runfiles.results import versions
+from experiments.settings import Scale
 from experiments.studies import scoring as task
-from experiments.studies.comparison.compare import Compare, measure_of
-from experiments.studies.scoring import Behaviour, behaviour
-from experiments.sweeps.store import task_key
-from experiments.sweeps.sweep import sweep
+from experiments.studies.comparison.compare import Compare
+from experiments.studies.scoring import Scoring, score, yardstick
+from experiments.sweeps.sweep import sweep, task_key
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ def nothing(config: Nothing) -> dict[str, Any]:
 
 def one_behaviour(robot: str, config: Bench, folder: Path) -> dict[str, Any]:
     """One task, each of its phases timed."""
-    measure = measure_of(Compare(samples=config.samples), robot)
+    measure = yardstick(Compare(samples=config.samples), robot)
     wish = resolve(Learn(robot, "ulr", config.minutes, (config.minutes,)))
     small = resolve(Learn(robot, "ulr", 0.05, (0.05,)))
-    quick = measure_of(Compare(samples=2000, transient=10), robot)
-    behaviour(Behaviour(robot, "ulr", 1, (0.05,), small.body, small.rule, quick))  # compiles
+    quick = yardstick(Compare(samples=2000, transient=10), robot)
+    score(Scoring(robot, "ulr", 1, (0.05,), small.body, small.rule, quick))  # compiles
     spent: dict[str, float] = {}
     phases: list[tuple[Any, str, str]] = [
         (task, "learn", "learn"),
@@ -82,14 +82,14 @@ def one_behaviour(robot: str, config: Bench, folder: Path) -> dict[str, Any]:
     originals = [getattr(module, name) for module, name, _ in phases]
     for (module, name, words), function in zip(phases, originals, strict=True):
         setattr(module, name, _timed(function, words, spent))
-    configuration = Behaviour(robot, "ulr", 1, (config.minutes,), wish.body, wish.rule, measure)
+    configuration = Scoring(robot, "ulr", 1, (config.minutes,), wish.body, wish.rule, measure)
     began = time.process_time()
     try:
-        (row,) = sweep(behaviour, [configuration], store=folder, jobs=1, keep=True, quiet=True)
+        (row,) = sweep(score, [configuration], store=folder, scale=Scale(jobs=1), keep=True)
     finally:
         for (module, name, _), function in zip(phases, originals, strict=True):
             setattr(module, name, function)
-    key = task_key(behaviour, configuration)
+    key = task_key(score, configuration)
     return {
         "reason": row["reason"],
         "cpu_s": {words: round(seconds, 2) for words, seconds in spent.items()}
@@ -121,16 +121,18 @@ def overhead(tasks: int, folder: Path) -> dict[str, dict[str, float]]:
     configs = [Nothing(i) for i in range(tasks)]
     found = {}
     for name, jobs in (("this process", 1), ("2 local processes", 2)):
-        sweep(nothing, [Nothing(-1), Nothing(-2)], store=folder / f"warm {name}", jobs=jobs, quiet=True)
+        sweep(nothing, [Nothing(-1), Nothing(-2)], store=folder / f"warm {name}", scale=Scale(jobs=jobs))
         found[name] = _ms(lambda jobs=jobs, name=name: sweep(
-            nothing, configs, store=folder / name, jobs=jobs, quiet=True), tasks)  # fmt: skip
+            nothing, configs, store=folder / name, scale=Scale(jobs=jobs)), tasks)  # fmt: skip
     found["finished already"] = _ms(
-        lambda: sweep(nothing, configs, store=folder / "this process", jobs=1, quiet=True), tasks
+        lambda: sweep(nothing, configs, store=folder / "this process", scale=Scale(jobs=1)), tasks
     )
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        where: dict[str, Any] = {"backend": "dask", "scheduler": cluster.scheduler_address, "quiet": True}
-        sweep(nothing, [Nothing(-1), Nothing(-2)], store=folder / "warm", **where)
-        found["2 Dask workers"] = _ms(lambda: sweep(nothing, configs, store=folder / "dask", **where), tasks)
+        scale = Scale(backend="dask", scheduler=cluster.scheduler_address)
+        sweep(nothing, [Nothing(-1), Nothing(-2)], store=folder / "warm", scale=scale)
+        found["2 Dask workers"] = _ms(
+            lambda: sweep(nothing, configs, store=folder / "dask", scale=scale), tasks
+        )
     return found
 
 
@@ -146,7 +148,7 @@ def main(config: Bench) -> None:
     result: dict[str, Any] = {
         "command": " ".join(["python benchmarks/sweep.py", *sys.argv[1:]]),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "versions": log.versions(),
+        "versions": versions(),
         "minutes": config.minutes,
         "samples": config.samples,
     }

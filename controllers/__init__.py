@@ -1,4 +1,16 @@
-"""The controller a = tanh(C s + h) and the rules that move C and h."""
+"""The controller a = tanh(C s + h) and the rules that move C and h.
+
+`REGISTRY` holds the rules by name.
+
+Examples
+--------
+>>> import controllers
+>>> list(controllers.REGISTRY)
+['ulr', 'tipi', 'homeokinesis', 'dep', 'random', 'identity', 'sine', 'babbling']
+>>> ulr = controllers.make("ulr", n_sensors=19, n_motors=18)
+>>> a = ulr.step([0.0] * 19)
+>>> frozen = ulr.freeze()
+"""
 
 from controllers.base import Controller, Frozen
 from controllers.baselines import (
@@ -11,8 +23,9 @@ from controllers.baselines import (
     Sine,
     SineConfig,
 )
-from controllers.config import ControllerError, Range, RuleConfig
+from controllers.config import Range, RuleConfig
 from controllers.dep import DEP, DEPConfig
+from controllers.errors import ControllerError
 from controllers.history import HistoryController
 from controllers.homeokinesis import Homeokinesis, HomeokinesisConfig
 from controllers.registry import REGISTRY, find, make

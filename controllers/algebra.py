@@ -21,21 +21,11 @@ def clipped(x: float, limit: float) -> float:
 
 @njit(cache=True)
 def dot(M: Array, x: Array) -> Array:
-    """Give M x."""
+    """Give M x; with M.T, a view, also the product with the transpose."""
     y = np.zeros(M.shape[0])
     for i in range(M.shape[0]):
         for j in range(M.shape[1]):
             y[i] += M[i, j] * x[j]
-    return y
-
-
-@njit(cache=True)
-def dot_T(M: Array, x: Array) -> Array:
-    """Give M^T x."""
-    y = np.zeros(M.shape[1])
-    for i in range(M.shape[0]):
-        for j in range(M.shape[1]):
-            y[j] += M[i, j] * x[i]
     return y
 
 

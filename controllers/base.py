@@ -9,7 +9,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from controllers.config import ControllerError, RuleConfig
+from controllers.config import RuleConfig
+from controllers.errors import ControllerError
+from controllers.generator import generator_from_words, generator_to_words
 
 Array = NDArray[np.float64]
 
@@ -37,43 +39,12 @@ def _all_finite(x: Array) -> bool:
     return finite
 
 
-def initial_C(n_motors: int, n_sensors: int, scale: float, rotation: float = 0.0, wave: float = 0.0) -> Array:
-    """Give C_0 = scale * identity, plus couplings within and between joints of two axes.
-
-    Motor i answers its own joint sensor i with `scale`. With a rotation r, motors (2k, 2k + 1) are the two
-    axes of joint k and the block [[0, -r], [r, 0]] is added: the angle of one axis drives the other.
-    With a wave w the sensor of each axis drives the same axis of the next joint with +w and of the joint
-    before with -w: what bends one joint runs on towards the last.
-
-    Raises
-    ------
-    ControllerError
-        When a coupling is asked for and motors and their sensors do not come in pairs.
-    """
-    C = scale * np.eye(n_motors, n_sensors)
-    for name, value in (("rotation", rotation), ("wave", wave)):
-        if value != 0.0 and (n_motors % 2 or n_sensors < n_motors):
-            raise ControllerError(
-                f"{name} = {value:g} needs joints of two axes, but there are {n_motors} motors and "
-                f"{n_sensors} sensors; set {name} to 0 for this body."
-            )
-    if rotation != 0.0:
-        for k in range(0, n_motors, 2):
-            C[k, k + 1] -= rotation
-            C[k + 1, k] += rotation
-    if wave != 0.0:
-        for k in range(n_motors - 2):
-            C[k + 2, k] += wave
-            C[k, k + 2] -= wave
-    return C
-
-
 class Controller:
     """Act with a = tanh(C s + h); a rule that moves C and h is a subclass with its own `update`.
 
-    A subclass names its settings in `Config`, makes its arrays in `__init__`, lists in `memory` the
-    attributes that its future depends on, causes before effects, and moves C and h in place in
-    `update(s)`. Checks, freezing, storing and inspecting come from here.
+    A subclass names its settings in `Config`, makes its arrays and the first C in `set_up`, lists in
+    `memory` the attributes that its future depends on, causes before effects, and moves C and h in place
+    in `update(s)`. Checks, freezing, storing and inspecting come from here.
 
     Parameters
     ----------
@@ -88,6 +59,8 @@ class Controller:
     ----------
     C, h : ndarray of float64, shapes (n_motors, n_sensors) and (n_motors,)
         The live weights: they move while the controller learns, so copy what you want to keep.
+    gamma : ndarray, shape (n_motors,)
+        The channel-specific rates of the last step, for those who look on; NaN where a rule has none.
     t : int
         Number of learning steps so far.
 
@@ -95,6 +68,21 @@ class Controller:
     ------
     ControllerError
         When sizes, settings, sensor values or weights are not usable.
+
+    Examples
+    --------
+    A rule that lets C grow:
+
+    >>> from controllers import Controller
+    >>> class Growing(Controller):
+    ...     def set_up(self):
+    ...         self.C[0, 0] = 1.0
+    ...     def update(self, s):
+    ...         self.C *= 1.1
+    >>> growing = Growing(n_sensors=2, n_motors=1)
+    >>> a = growing.step([0.5, 0.0])  # acts on s, then learns from it
+    >>> print(a.round(3), growing.C)
+    [0.462] [[1.1 0. ]]
     """
 
     Config: ClassVar[type[RuleConfig]] = RuleConfig
@@ -120,8 +108,13 @@ class Controller:
         self.rng = np.random.default_rng(0 if rng is None else rng)
         self.C: Array = np.zeros((n_motors, n_sensors))
         self.h: Array = np.zeros(n_motors)
+        self.gamma: Array = np.full(self.n_motors, np.nan)
         self.t = 0
         self._acted = 0  # only for messages: acting must leave the state alone
+        self.set_up()
+
+    def set_up(self) -> None:
+        """Make the arrays of the rule and the C that it starts from; sizes, `config` and `rng` are there."""
 
     def act(self, s: ArrayLike) -> Array:
         """Give the action a = tanh(C s + h) for the sensor values s; changes nothing."""
@@ -160,7 +153,7 @@ class Controller:
         state = {"n_sensors": np.array(self.n_sensors), "n_motors": np.array(self.n_motors)}
         state |= {f"config.{name}": array for name, array in self.config.to_arrays().items()}
         state |= {name: np.array(getattr(self, name)) for name in self.memory}
-        state["rng"] = _rng_to_array(self.rng)
+        state["rng"] = generator_to_words(self.rng)
         return state
 
     @classmethod
@@ -183,11 +176,11 @@ class Controller:
             int(arrays["n_sensors"]),
             int(arrays["n_motors"]),
             cls.Config.from_arrays(config),
-            _rng_from_array(arrays["rng"]),
+            generator_from_words(arrays["rng"]),
         )
         self._load(arrays)
         # making the controller may have drawn from its generator
-        self.rng = _rng_from_array(arrays["rng"])
+        self.rng = generator_from_words(arrays["rng"])
         return self
 
     def inspect(self, s: ArrayLike | None = None) -> dict[str, Any]:
@@ -217,7 +210,7 @@ class Controller:
             "C_singular_values": np.linalg.svd(self.C, compute_uv=False),
             "L_eigenvalues": eigenvalues[np.argsort(-np.abs(eigenvalues), kind="stable")],
             "model_error": self._model_error(),
-            "gamma": self._gamma(),
+            "gamma": self.gamma.copy(),
         }
 
     def _last_s(self) -> Array | None:
@@ -230,9 +223,6 @@ class Controller:
 
     def _model_error(self) -> float:
         return float("nan")
-
-    def _gamma(self) -> Array:
-        return np.full(self.n_motors, np.nan)
 
     def _read(self, s: ArrayLike) -> Array:
         values = np.asarray(s, dtype=np.float64)
@@ -309,6 +299,15 @@ class Frozen(Controller):
     C : array_like, shape (n_motors, n_sensors)
     h : array_like, shape (n_motors,)
         Copied; the attributes of the same name are read-only.
+
+    Examples
+    --------
+    >>> from controllers import Frozen
+    >>> frozen = Frozen(C=[[1.2, 0.0]], h=[0.1])
+    >>> frozen.act([0.5, 0.3]).round(3)
+    array([0.604])
+    >>> sorted(frozen.state())
+    ['C', 'h']
     """
 
     memory = ("C", "h")
@@ -360,32 +359,3 @@ class Frozen(Controller):
                 "with the class that stored it, then freeze()."
             )
         return cls(state["C"], state["h"])
-
-
-_WORD = 2**64
-
-
-def _rng_to_array(rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Give the state of a PCG64 generator as words: state and increment (low, high), spare half."""
-    state: Any = rng.bit_generator.state
-    if state["bit_generator"] != "PCG64":
-        raise ControllerError(
-            f"a {state['bit_generator']} generator cannot be stored; use numpy.random.default_rng(seed)."
-        )
-    value, inc = state["state"]["state"], state["state"]["inc"]
-    words = [value % _WORD, value // _WORD, inc % _WORD, inc // _WORD, state["has_uint32"], state["uinteger"]]
-    return np.array(words, dtype=np.uint64)
-
-
-def _rng_from_array(words: np.ndarray) -> np.random.Generator:
-    if words.shape != (6,):
-        raise ControllerError(f"stored rng has shape {words.shape} instead of (6,); the state is mixed up.")
-    low, high, inc_low, inc_high, has_uint32, uinteger = (int(word) for word in words)
-    generator = np.random.PCG64()
-    generator.state = {
-        "bit_generator": "PCG64",
-        "state": {"state": low + _WORD * high, "inc": inc_low + _WORD * inc_high},
-        "has_uint32": has_uint32,
-        "uinteger": uinteger,
-    }
-    return np.random.Generator(generator)

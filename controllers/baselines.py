@@ -8,13 +8,21 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from controllers.base import Array, Controller, initial_C
+from controllers.base import Array, Controller
 from controllers.config import Range, RuleConfig
+from controllers.start import initial_C
 
 
 @dataclass(frozen=True)
 class RandomConfig(RuleConfig):
-    """Settings of fixed random weights."""
+    """Settings of fixed random weights.
+
+    Examples
+    --------
+    >>> from controllers import RandomConfig
+    >>> RandomConfig(radius=0.9)
+    RandomConfig(radius=0.9)
+    """
 
     radius: Annotated[float, Range(0.0, 100.0)] = 1.2
     """Spectral radius of the loop A C at rest, in [0, 100]; above 1 the rest position is unstable."""
@@ -23,33 +31,37 @@ class RandomConfig(RuleConfig):
 class Random(Controller):
     """Act with a fixed random C: Gaussian, scaled to the spectral radius asked for.
 
-    Parameters
-    ----------
-    n_sensors, n_motors : int
-    config : RandomConfig, optional
-    rng : numpy.random.Generator or int, optional
-        Draws C.
+    The generator draws C.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from controllers import Random, RandomConfig
+    >>> rule = Random(3, 3, RandomConfig(radius=1.5), rng=7)
+    >>> round(float(np.abs(np.linalg.eigvals(rule.C)).max()), 6)
+    1.5
     """
 
     Config: ClassVar[type[RuleConfig]] = RandomConfig
     config: RandomConfig
 
-    def __init__(
-        self,
-        n_sensors: int,
-        n_motors: int,
-        config: RandomConfig | None = None,
-        rng: np.random.Generator | int | None = None,
-    ) -> None:
-        super().__init__(n_sensors, n_motors, config, rng)
-        C = self.rng.standard_normal((n_motors, n_sensors))
+    def set_up(self) -> None:
+        """Draw C and scale it."""
+        C = self.rng.standard_normal((self.n_motors, self.n_sensors))
         A, _ = self._model()
         self.C[...] = C * (self.config.radius / np.abs(np.linalg.eigvals(A @ C)).max())
 
 
 @dataclass(frozen=True)
 class IdentityConfig(RuleConfig):
-    """Settings of plain feedback."""
+    """Settings of plain feedback.
+
+    Examples
+    --------
+    >>> from controllers import IdentityConfig
+    >>> IdentityConfig(C_0=0.7)
+    IdentityConfig(C_0=0.7, rotation=0.0, wave=0.0)
+    """
 
     C_0: Annotated[float, Range(-10.0, 10.0)] = 1.0
     """Weight from each joint's sensor to its own motor, in [-10, 10]."""
@@ -62,25 +74,19 @@ class IdentityConfig(RuleConfig):
 class Identity(Controller):
     """Act with a fixed C = C_0 * identity: each motor keeps its joint where it is, or drives it further.
 
-    Parameters
-    ----------
-    n_sensors, n_motors : int
-    config : IdentityConfig, optional
-    rng : numpy.random.Generator or int, optional
-        Not used.
+    Examples
+    --------
+    >>> from controllers import Identity, IdentityConfig
+    >>> Identity(3, 2, IdentityConfig(C_0=0.7)).C
+    array([[0.7, 0. , 0. ],
+           [0. , 0.7, 0. ]])
     """
 
     Config: ClassVar[type[RuleConfig]] = IdentityConfig
     config: IdentityConfig
 
-    def __init__(
-        self,
-        n_sensors: int,
-        n_motors: int,
-        config: IdentityConfig | None = None,
-        rng: np.random.Generator | int | None = None,
-    ) -> None:
-        super().__init__(n_sensors, n_motors, config, rng)
+    def set_up(self) -> None:
+        """Set C."""
         config = self.config
         self.C[...] = initial_C(self.n_motors, self.n_sensors, config.C_0, config.rotation, config.wave)
 
@@ -109,7 +115,14 @@ class OpenLoop(Controller, ABC):
 
 @dataclass(frozen=True)
 class SineConfig(RuleConfig):
-    """Settings of the sine pattern."""
+    """Settings of the sine pattern.
+
+    Examples
+    --------
+    >>> from controllers import SineConfig
+    >>> SineConfig(period=25.0).amplitude
+    0.5
+    """
 
     amplitude: Annotated[float, Range(0.0, 1.0)] = 0.5
     """Amplitude of every motor, in [0, 1]."""
@@ -128,28 +141,23 @@ class Sine(OpenLoop):
 
     a_i = amplitude sin(2 pi k / period - (i // axes) lag - (i % axes) axis_lag) at step k.
 
-    Parameters
-    ----------
-    n_sensors, n_motors : int
-    config : SineConfig, optional
-    rng : numpy.random.Generator or int, optional
-        Not used.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from controllers import Sine, SineConfig
+    >>> sine = Sine(1, 2, SineConfig(period=4.0, lag=np.pi / 2))  # the second motor a quarter later
+    >>> [sine.act([0.0]).round(3).tolist() for _ in range(3)]
+    [[0.0, -0.5], [0.5, 0.0], [0.0, 0.5]]
     """
 
     Config: ClassVar[type[RuleConfig]] = SineConfig
     memory: ClassVar[tuple[str, ...]] = (*OpenLoop.memory, "clock")
     config: SineConfig
 
-    def __init__(
-        self,
-        n_sensors: int,
-        n_motors: int,
-        config: SineConfig | None = None,
-        rng: np.random.Generator | int | None = None,
-    ) -> None:
-        super().__init__(n_sensors, n_motors, config, rng)
+    def set_up(self) -> None:
+        """Start the clock."""
         self.clock = 0
-        joint, axis = np.divmod(np.arange(n_motors), self.config.axes)
+        joint, axis = np.divmod(np.arange(self.n_motors), self.config.axes)
         self._lags = joint * self.config.lag + axis * self.config.axis_lag
 
     def play(self) -> Array:
@@ -161,7 +169,14 @@ class Sine(OpenLoop):
 
 @dataclass(frozen=True)
 class BabblingConfig(RuleConfig):
-    """Settings of motor babbling."""
+    """Settings of motor babbling.
+
+    Examples
+    --------
+    >>> from controllers import BabblingConfig
+    >>> BabblingConfig(correlation=0.0).std  # white noise
+    0.5
+    """
 
     std: Annotated[float, Range(0.0, 100.0)] = 0.5
     """Standard deviation of the noise before tanh, in [0, 100]."""
@@ -174,26 +189,23 @@ class Babbling(OpenLoop):
 
     With rho = exp(-1 / correlation), x_{k+1} = rho x_k + sqrt(1 - rho^2) * (standard normal numbers).
 
-    Parameters
-    ----------
-    n_sensors, n_motors : int
-    config : BabblingConfig, optional
-    rng : numpy.random.Generator or int, optional
-        Draws the noise.
+    The generator draws the noise.
+
+    Examples
+    --------
+    >>> from controllers import Babbling
+    >>> babbling = Babbling(n_sensors=3, n_motors=2, rng=1)
+    >>> a = babbling.act([0.0, 0.0, 0.0])
+    >>> a.shape, bool(abs(a).max() < 1)
+    ((2,), True)
     """
 
     Config: ClassVar[type[RuleConfig]] = BabblingConfig
     memory: ClassVar[tuple[str, ...]] = (*OpenLoop.memory, "x")
     config: BabblingConfig
 
-    def __init__(
-        self,
-        n_sensors: int,
-        n_motors: int,
-        config: BabblingConfig | None = None,
-        rng: np.random.Generator | int | None = None,
-    ) -> None:
-        super().__init__(n_sensors, n_motors, config, rng)
+    def set_up(self) -> None:
+        """Draw the first noise."""
         self.x: Array = self.rng.standard_normal(self.n_motors)
         correlation = self.config.correlation
         self._rho = float(np.exp(-1.0 / correlation)) if correlation > 0.0 else 0.0

@@ -7,18 +7,25 @@ import math
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
+from controllers.errors import ControllerError
 
-class ControllerError(ValueError):
-    """A value that a controller cannot work with; the message names it, the limit and the remedy."""
+Rates = TypeVar("Rates", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True)
 class Range:
-    """Closed interval [low, high] that a field may lie in, written ``Annotated[float, Range(0, 1)]``."""
+    """Closed interval [low, high] that a field may lie in, written ``Annotated[float, Range(0, 1)]``.
+
+    Examples
+    --------
+    >>> from controllers import Range
+    >>> 0.5 in Range(0, 1), 2 in Range(0, 1), str(Range(0, 1e6))
+    (True, False, '[0, 1e6]')
+    """
 
     low: float
     high: float
@@ -41,6 +48,19 @@ class RuleConfig:
     ------
     ControllerError
         When a field has the wrong type or lies outside its range.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import typing
+    >>> from controllers import Range, RuleConfig
+    >>> @dataclass(frozen=True)
+    ... class OjaConfig(RuleConfig):
+    ...     eps: typing.Annotated[float, Range(0, 1)] = 0.01
+    >>> OjaConfig.from_mapping({"eps": 0.2})
+    OjaConfig(eps=0.2)
+    >>> OjaConfig.from_arrays(OjaConfig().to_arrays()) == OjaConfig()
+    True
     """
 
     def __post_init__(self) -> None:
@@ -59,6 +79,32 @@ class RuleConfig:
                 )
         return cls(**values)
 
+    @classmethod
+    def varied(cls, values: Mapping[str, Any], rng: np.random.Generator, factor: float) -> dict[str, Any]:
+        """Names and values in which every number but 0 is multiplied by a factor of its own.
+
+        Factors lie between 1/`factor` and `factor`, evenly on a logarithmic scale. Numbers are kept within
+        their range, and ints at 1 or more; 0 is something switched off.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from controllers import SineConfig
+        >>> changed = SineConfig.varied({"period": 1.5}, np.random.default_rng(1), factor=4.0)
+        >>> 1.5 / 4 <= changed["period"] <= 1.5 * 4
+        True
+        """
+        hints = typing.get_type_hints(cls, include_extras=True)
+        found = dict(values)
+        for name, value in values.items():
+            kind, *limits = typing.get_args(hints[name]) or (None,)
+            if kind not in (int, float) or not value or not isinstance(limits[0], Range):
+                continue
+            number = value * factor ** rng.uniform(-1.0, 1.0)
+            number = min(max(number, limits[0].low), limits[0].high)
+            found[name] = max(1, round(number)) if kind is int else float(number)
+        return found
+
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Give every field as a numeric array; words become their UTF-8 bytes."""
         return {
@@ -76,8 +122,21 @@ class RuleConfig:
         values: dict[str, Any] = {}
         for name, array in arrays.items():
             array = np.asarray(array)
-            values[name] = array.item() if array.ndim == 0 else array.astype(np.uint8).tobytes().decode()
+            try:
+                values[name] = array.item() if array.ndim == 0 else array.astype(np.uint8).tobytes().decode()
+            except UnicodeDecodeError as error:
+                raise ControllerError(
+                    f"stored {name} is not a word ({error}); the state is mixed up."
+                ) from error
         return cls.from_mapping(values)
+
+    def rates(self, kind: type[Rates]) -> Rates:
+        """Give the fields that a NamedTuple of numbers asks for, each as exactly the type that it states.
+
+        Kernels take their rates as such a tuple. Numba compiles anew for every type, so an int where the
+        tuple states a float is made a float here, once.
+        """
+        return kind(**{name: hint(getattr(self, name)) for name, hint in typing.get_type_hints(kind).items()})
 
 
 def _check_field(owner: str, name: str, value: object, hint: Any) -> None:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from controllers.base import Array, act
-from controllers.config import ControllerError, Range, RuleConfig
+from controllers.config import Range, RuleConfig
 from controllers.history import HistoryController, push
 
 
 @dataclass(frozen=True)
 class DEPConfig(RuleConfig):
-    """Settings of DEP; the defaults let the hexapod pass from an up-down motion to jumping."""
+    """Settings of DEP; the defaults let the hexapod pass from an up-down motion to jumping.
+
+    Examples
+    --------
+    >>> from controllers import DEPConfig
+    >>> DEPConfig(norm="row").kappa
+    1.6
+    """
 
     rate: Annotated[float, Range(0.0, 1.0)] = 2.5e-5
     """1 / tau_C, the share of the correlations that is renewed per step, in [0, 1]."""
@@ -35,13 +42,23 @@ class DEPConfig(RuleConfig):
     """Learning rate of the inverse model M, in [0, 1]; 0 keeps M = identity on the joint sensors."""
 
 
+class DEPRates(NamedTuple):
+    """What the kernel takes from the settings."""
+
+    rate: float
+    kappa: float
+    regularisation: float
+    eps_h: float
+    decay_h: float
+    eps_M: float
+
+
 @njit(cache=True)
 def _dep(
-    C: Array, h: Array, K: Array, M: Array, history: Array, a: Array, da: Array,
-    rate: float, kappa: float, regularisation: float, eps_h: float, decay_h: float, eps_M: float,
+    C: Array, h: Array, K: Array, M: Array, history: Array, a: Array, da: Array, rates: DEPRates,
     per_row: bool,
 ) -> None:  # fmt: skip
-    """Move K, M and h in place by one step and write the normalised C.
+    """Move K, M and h in place by one step and write C, normalised per row or as a whole.
 
     history[k] is s_{t-k}, a the newest action, and da the change of action that caused the newest velocity.
     """
@@ -54,15 +71,15 @@ def _dep(
         for j in range(n):
             response += M[i, j] * (history[0, j] - history[1, j])
         for j in range(n):
-            M[i, j] += eps_M * (da[i] - response) * (history[0, j] - history[1, j])
-            K[i, j] += rate * (response * (history[d, j] - history[d + 1, j]) - K[i, j])
+            M[i, j] += rates.eps_M * (da[i] - response) * (history[0, j] - history[1, j])
+            K[i, j] += rates.rate * (response * (history[d, j] - history[d + 1, j]) - K[i, j])
             rows[i] += K[i, j] ** 2
-        h[i] -= eps_h * a[i] + decay_h * h[i]
+        h[i] -= rates.eps_h * a[i] + rates.decay_h * h[i]
         whole += rows[i]
     for i in range(o):
-        norm = np.sqrt(rows[i] if per_row else whole) + regularisation
+        norm = np.sqrt(rows[i] if per_row else whole) + rates.regularisation
         for j in range(n):
-            C[i, j] = kappa * K[i, j] / norm
+            C[i, j] = rates.kappa * K[i, j] / norm
 
 
 class DEP(HistoryController):
@@ -80,13 +97,7 @@ class DEP(HistoryController):
     K starts at zero, so the body must move, or its sensors be noisy, before anything happens. `C` is the
     normalised matrix that acts, and is what `freeze` keeps.
 
-    Parameters
-    ----------
-    n_sensors, n_motors : int
-        n_sensors must be at least n_motors while M is the identity (eps_M = 0).
-    config : DEPConfig, optional
-    rng : numpy.random.Generator or int, optional
-        Not used: the rule is deterministic.
+    n_sensors must be at least n_motors while M is the identity (eps_M = 0).
 
     Attributes
     ----------
@@ -94,31 +105,34 @@ class DEP(HistoryController):
         Running correlations and inverse model.
     actions : ndarray, shape (2, n_motors)
         The last two actions, newest first.
+
+    Examples
+    --------
+    Two joints that swing a quarter of a period apart: C becomes the rotation that drives them on.
+
+    >>> import numpy as np
+    >>> from controllers import DEP, DEPConfig
+    >>> rule = DEP(2, 2, DEPConfig(rate=0.05, d=1, kappa=1.0))
+    >>> for t in range(200):
+    ...     a = rule.step([np.cos(0.3 * t), np.sin(0.3 * t)])
+    >>> bool(rule.C[0, 1] < 0 < rule.C[1, 0]), round(float(np.linalg.norm(rule.C)), 2)
+    (True, 0.95)
     """
 
     Config: ClassVar[type[RuleConfig]] = DEPConfig
     memory: ClassVar[tuple[str, ...]] = ("K", "M", "actions", *HistoryController.memory)
     config: DEPConfig
 
-    def __init__(
-        self,
-        n_sensors: int,
-        n_motors: int,
-        config: DEPConfig | None = None,
-        rng: np.random.Generator | int | None = None,
-    ) -> None:
-        super().__init__(n_sensors, n_motors, config, rng)
-        config = self.config
-        if n_sensors < n_motors and config.eps_M == 0.0:
-            raise ControllerError(
-                f"{n_sensors} sensors for {n_motors} motors: DEP needs a joint sensor for every motor; "
-                "add the missing sensors or let it learn an inverse model with eps_M > 0."
-            )
+    def set_up(self) -> None:
+        """Start without correlations, with the inverse model in which each joint follows its motor."""
+        super().set_up()
+        if self.config.eps_M == 0.0:
+            self.need_joint_sensors("let it learn an inverse model with eps_M > 0")
         self.K: Array = np.zeros((self.n_motors, self.n_sensors))
         self.M: Array = np.eye(self.n_motors, self.n_sensors)
         self.actions: Array = np.zeros((2, self.n_motors))
-        rates = (config.rate, config.kappa, config.regularisation, config.eps_h, config.decay_h, config.eps_M)
-        self._rates: tuple[Any, ...] = *map(float, rates), config.norm == "row"
+        self._rates = self.config.rates(DEPRates)
+        self._per_row = self.config.norm == "row"
 
     def span(self) -> int:
         """Give d + 2: two sensor values for each of the two velocities, d steps apart."""
@@ -130,7 +144,7 @@ class DEP(HistoryController):
         act(self.C, self.h, s, a)
         if self.remember(s):
             da = self.actions[0] - self.actions[1]
-            _dep(self.C, self.h, self.K, self.M, self.history, a, da, *self._rates)
+            _dep(self.C, self.h, self.K, self.M, self.history, a, da, self._rates, self._per_row)
         push(self.actions, a)
 
     def restart(self) -> None:

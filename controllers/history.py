@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from controllers.base import Array, Controller, RuleConfig
+from controllers.base import Array, Controller
+from controllers.errors import ControllerError
 
 
 @njit(cache=True)
@@ -30,24 +31,45 @@ class HistoryController(Controller, ABC):
         ``history[k]`` is s_{t-k}.
     filled : int
         How many rows of the history are of consecutive steps since the start or the last `restart`.
+
+    Examples
+    --------
+    Hebb's rule on velocities, for as many motors as sensors:
+
+    >>> import numpy as np
+    >>> from controllers import HistoryController
+    >>> class Hebb(HistoryController):
+    ...     def span(self):
+    ...         return 3
+    ...     def update(self, s):
+    ...         if self.remember(s):  # history[k] is s_{t-k}
+    ...             now, before = -np.diff(self.history, axis=0)
+    ...             self.C += 0.1 * np.outer(now, before)
+    >>> hebb = Hebb(n_sensors=1, n_motors=1)
+    >>> for s in (0.0, 0.5, 1.0):
+    ...     _ = hebb.step([s])
+    >>> hebb.C
+    array([[0.025]])
     """
 
     memory: ClassVar[tuple[str, ...]] = (*Controller.memory, "history", "filled")
 
-    def __init__(
-        self,
-        n_sensors: int,
-        n_motors: int,
-        config: RuleConfig | None = None,
-        rng: np.random.Generator | int | None = None,
-    ) -> None:
-        super().__init__(n_sensors, n_motors, config, rng)
+    def set_up(self) -> None:
+        """Start with an empty history; a rule that overrides this calls it first."""
         self.history: Array = np.zeros((self.span(), self.n_sensors))
         self.filled = 0
 
     @abstractmethod
     def span(self) -> int:
         """Give the number of sensor values that the rule looks at."""
+
+    def need_joint_sensors(self, remedy: str) -> None:
+        """Refuse a body with motors that have no sensor of their own joint; for `set_up`."""
+        if self.n_sensors < self.n_motors:
+            raise ControllerError(
+                f"{self.n_sensors} sensors for {self.n_motors} motors: {type(self).__name__} needs a joint "
+                f"sensor for every motor; add the missing sensors or {remedy}."
+            )
 
     def remember(self, s: Array) -> bool:
         """Take in s; True once the history is complete."""

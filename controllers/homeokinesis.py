@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from controllers.algebra import cholesky, cholesky_solve, clipped, dot, dot_T
+from controllers.algebra import cholesky, cholesky_solve, dot
 from controllers.base import Array
 from controllers.config import Range, RuleConfig
-from controllers.model import ModelConfig, ModelController
+from controllers.model import ModelConfig, ModelController, ModelRates, clipped_step
+
+LOG_SCALE = 0.1
+"""Scale of the step down the logarithmic error."""
+LOG_FLOOR = 0.001
+"""Added to the error under the logarithm: bounds the step where the model is perfect."""
 
 
 @dataclass(frozen=True)
 class HomeokinesisConfig(ModelConfig):
-    """Settings of homeokinesis."""
+    """Settings of homeokinesis.
+
+    Examples
+    --------
+    >>> from controllers import HomeokinesisConfig
+    >>> HomeokinesisConfig(log_error=False).eps_C
+    0.1
+    """
 
     eps_C: Annotated[float, Range(0.0, 100.0)] = 0.1
     """Learning rate of C and h per step, in [0, 100]."""
@@ -26,16 +38,22 @@ class HomeokinesisConfig(ModelConfig):
     """Regularises the pseudo-inverse L^T (L L^T + ridge)^-1, in [0, 1]; for sensors without motors."""
 
 
+class HomeokinesisRates(NamedTuple):
+    """What the kernel takes from the settings that are homeokinesis' own."""
+
+    ridge: float
+    log_error: bool
+
+
 @njit(cache=True)
 def _homeokinesis(
     C: Array, h: Array, gamma: Array, A: Array, S: Array, C_0: Array, s: Array, xi: Array,
-    eps_C: float, alpha: float, g_floor: float, clip_C: float, clip_h: float, pull_C: float,
-    ridge: float, log_error: bool,
+    rates: ModelRates, own: HomeokinesisRates,
 ) -> None:  # fmt: skip
     """Move C and h in place by one step, with s = s_{t-1} and xi = xi_t."""
     o, n = C.shape
     a = np.tanh(dot(C, s) + h)
-    g = 1.0 - a**2 + g_floor
+    g = 1.0 - a**2 + rates.g_floor
     L = S.copy()
     for i in range(n):
         for k in range(o):
@@ -47,21 +65,23 @@ def _homeokinesis(
         for j in range(i + 1):
             for k in range(n):
                 LLT[i, j] += L[i, k] * L[j, k]
-    R = cholesky(LLT, ridge)
+    R = cholesky(LLT, own.ridge)
 
-    v = dot_T(L, cholesky_solve(R, xi))
+    v = dot(L.T, cholesky_solve(R, xi))
     chi = cholesky_solve(R, dot(L, v))
-    mu = g * dot_T(A, chi)
+    mu = g * dot(A.T, chi)
     Cv = dot(C, v)
-    w = eps_C
-    if log_error:
-        w *= 0.1 / (np.sum(v**2) + 0.001)
+    w = rates.eps_C
+    if own.log_error:
+        w *= LOG_SCALE / (np.sum(v**2) + LOG_FLOOR)
+    dC = np.empty((o, n))
+    dh = np.empty(o)
     for i in range(o):
-        gamma[i] = 2.0 * alpha * mu[i] * Cv[i]
+        gamma[i] = 2.0 * rates.alpha * mu[i] * Cv[i]
         for j in range(n):
-            dC = w * (mu[i] * v[j] - gamma[i] * a[i] * s[j])
-            C[i, j] += clipped(dC, clip_C) - pull_C * (C[i, j] - C_0[i, j])
-        h[i] -= clipped(w * gamma[i] * a[i], clip_h)
+            dC[i, j] = w * (mu[i] * v[j] - gamma[i] * a[i] * s[j])
+        dh[i] = -w * gamma[i] * a[i]
+    clipped_step(C, h, dC, dh, C_0, rates)
 
 
 class Homeokinesis(ModelController):
@@ -79,35 +99,34 @@ class Homeokinesis(ModelController):
     the current C and h. With alpha = 1, g_floor = 0, w = 1, an invertible L and no ridge the step is exactly
     -eps_C/2 times the gradient of E for given xi, A, S.
 
-    Parameters
-    ----------
-    n_sensors, n_motors : int
-    config : HomeokinesisConfig, optional
-    rng : numpy.random.Generator or int, optional
-        Not used: the rule is deterministic.
+    Examples
+    --------
+    One joint that follows its motor at once leaves rest: C climbs beyond the critical value 1.
+
+    >>> from numpy.random import default_rng
+    >>> from controllers import Homeokinesis, HomeokinesisConfig
+    >>> rule, s = Homeokinesis(1, 1, HomeokinesisConfig(C_0=0.5)), 0.0
+    >>> for noise in default_rng(0).normal(0.0, 0.05, (3000, 1)):
+    ...     s = rule.step(s + noise)
+    >>> bool(rule.C > 1)
+    True
     """
 
     Config: ClassVar[type[RuleConfig]] = HomeokinesisConfig
     config: HomeokinesisConfig
 
-    def __init__(
-        self,
-        n_sensors: int,
-        n_motors: int,
-        config: HomeokinesisConfig | None = None,
-        rng: np.random.Generator | int | None = None,
-    ) -> None:
-        super().__init__(n_sensors, n_motors, config, rng)
-        config = self.config
-        rates = (config.eps_C, config.alpha, config.g_floor, config.clip_C, config.clip_h, config.pull_C)
-        self._rates: tuple[Any, ...] = *map(float, (*rates, config.ridge)), bool(config.log_error)
+    def set_up(self) -> None:
+        """Start with the model, and C_0."""
+        super().set_up()
+        self._rates = self.config.rates(HomeokinesisRates)
 
     def span(self) -> int:
         """Give 2: the newest sensor values and those before."""
         return 2
 
-    def descend(self) -> None:
+    def move_weights(self) -> None:
         """Move C and h by one step of the rule."""
         _homeokinesis(
-            self.C, self.h, self.gamma, self.A, self.S, self._C_0, self.history[1], self.xis[0], *self._rates
-        )
+            self.C, self.h, self.gamma, self.A, self.S, self._C_0, self.history[1], self.xis[0],
+            self._shared_rates, self._rates,
+        )  # fmt: skip

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from controllers.base import Array, act, initial_C
+from controllers.algebra import clipped
+from controllers.base import Array, act
 from controllers.config import Range, RuleConfig
 from controllers.history import HistoryController, push
+from controllers.start import initial_C
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,20 @@ class ModelConfig(RuleConfig):
     """Share of A - identity that is taken back per step, in [0, 1]."""
 
 
+class ModelRates(NamedTuple):
+    """What the kernels take from the settings that TiPI and homeokinesis share."""
+
+    eps_C: float
+    eps_A: float
+    alpha: float
+    extended: bool
+    g_floor: float
+    clip_C: float
+    clip_h: float
+    pull_C: float
+    pull_A: float
+
+
 @njit(cache=True)
 def _model_error(A: Array, S: Array, b: Array, a: Array, s: Array, s_next: Array) -> Array:
     """Give xi = s_next - (A a + S s + b)."""
@@ -58,25 +74,33 @@ def _model_error(A: Array, S: Array, b: Array, a: Array, s: Array, s_next: Array
 
 
 @njit(cache=True)
-def _learn_model(
-    A: Array, S: Array, b: Array, xi: Array, a: Array, s: Array, eps_A: float, extended: bool, pull_A: float
-) -> None:
+def _learn_model(A: Array, S: Array, b: Array, xi: Array, a: Array, s: Array, rates: ModelRates) -> None:
     """Move A, b and, if extended, S down the gradient of |xi|^2 / 2; pull A back to the identity."""
     n, o = A.shape
     for i in range(n):
         for j in range(o):
-            A[i, j] += eps_A * xi[i] * a[j] - pull_A * (A[i, j] - (i == j))
-        b[i] += eps_A * xi[i]
-        if extended:
+            A[i, j] += rates.eps_A * xi[i] * a[j] - rates.pull_A * (A[i, j] - (i == j))
+        b[i] += rates.eps_A * xi[i]
+        if rates.extended:
             for j in range(n):
-                S[i, j] += eps_A * xi[i] * s[j]
+                S[i, j] += rates.eps_A * xi[i] * s[j]
+
+
+@njit(cache=True)
+def clipped_step(C: Array, h: Array, dC: Array, dh: Array, C_0: Array, rates: ModelRates) -> None:
+    """Move C and h in place by dC and dh, no element further than the clips allow; pull C back to C_0."""
+    o, n = C.shape
+    for i in range(o):
+        for j in range(n):
+            C[i, j] += clipped(dC[i, j], rates.clip_C) - rates.pull_C * (C[i, j] - C_0[i, j])
+        h[i] += clipped(dh[i], rates.clip_h)
 
 
 class ModelController(HistoryController):
     """A controller with the forward model s^_{t+1} = A a_t + S s_t + b, learned online.
 
-    A subclass moves C and h in `descend`, which is called at every step once the history is complete and
-    sees the model before it learns from the newest error::
+    A subclass moves C and h in `move_weights`, which is called at every step once the history is complete
+    and sees the model before it learns from the newest error::
 
         xi_t = s_t - s^_t      dA = eps_A xi a^T - pull_A (A - 1)      db = eps_A xi      dS = eps_A xi s^T
 
@@ -93,14 +117,9 @@ class ModelController(HistoryController):
     memory: ClassVar[tuple[str, ...]] = ("A", "S", "b", "xis", "a", *HistoryController.memory)
     config: ModelConfig
 
-    def __init__(
-        self,
-        n_sensors: int,
-        n_motors: int,
-        config: ModelConfig | None = None,
-        rng: np.random.Generator | int | None = None,
-    ) -> None:
-        super().__init__(n_sensors, n_motors, config, rng)
+    def set_up(self) -> None:
+        """Start with the model in which each joint follows its motor."""
+        super().set_up()
         self.A: Array = np.eye(self.n_sensors, self.n_motors)
         self.S: Array = np.zeros((self.n_sensors, self.n_sensors))
         self.b: Array = np.zeros(self.n_sensors)
@@ -108,9 +127,7 @@ class ModelController(HistoryController):
         self.a: Array = np.zeros(self.n_motors)
         self._C_0 = initial_C(self.n_motors, self.n_sensors, self.config.C_0, self.config.rotation)
         self.C[...] = self._C_0
-        self.gamma: Array = np.full(self.n_motors, np.nan)
-        # numba compiles anew for every type, so ints given as floats are made floats once
-        self._model_rates = float(self.config.eps_A), bool(self.config.extended), float(self.config.pull_A)
+        self._shared_rates = self.config.rates(ModelRates)
 
     def update(self, s: Array) -> None:
         """Take in s, let the rule move C and h, then let the model learn from its newest error."""
@@ -124,12 +141,12 @@ class ModelController(HistoryController):
         xi = _model_error(self.A, self.S, self.b, self.a, s_before, s)
         push(self.xis, xi)
         if self.remember(s):
-            self.descend()
-        _learn_model(self.A, self.S, self.b, xi, self.a, s_before, *self._model_rates)
+            self.move_weights()
+        _learn_model(self.A, self.S, self.b, xi, self.a, s_before, self._shared_rates)
         self.a[...] = a
 
     @abstractmethod
-    def descend(self) -> None:
+    def move_weights(self) -> None:
         """Move C and h in place; `history[k]` is s_{t-k} and `xis[k]` the model error xi_{t-k}."""
 
     def restart(self) -> None:
@@ -143,6 +160,3 @@ class ModelController(HistoryController):
 
     def _model_error(self) -> float:
         return float(np.linalg.norm(self.xis[0])) if self.filled > 1 else float("nan")
-
-    def _gamma(self) -> Array:
-        return self.gamma.copy()

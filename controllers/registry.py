@@ -10,8 +10,9 @@ import numpy as np
 
 from controllers.base import Controller
 from controllers.baselines import Babbling, Identity, Random, Sine
-from controllers.config import ControllerError, RuleConfig
+from controllers.config import RuleConfig
 from controllers.dep import DEP
+from controllers.errors import ControllerError
 from controllers.homeokinesis import Homeokinesis
 from controllers.tipi import TiPI
 from controllers.ulr import ULR
@@ -35,18 +36,29 @@ def find(name: str) -> type[Controller]:
     ------
     ControllerError
         When there is no such rule, or the class is not a `Controller`.
+
+    Examples
+    --------
+    >>> from controllers import find
+    >>> find("tipi").Config().tau
+    5
+    >>> find("controllers.base:Frozen").__name__
+    'Frozen'
     """
     if name in REGISTRY:
         return REGISTRY[name]
     module_name, colon, class_name = name.partition(":")
-    if not colon:
+    if not (colon and module_name and class_name):
         raise ControllerError(
             f"there is no controller {name!r}; choose one of {', '.join(REGISTRY)}, "
             "or name your own as my_module:MyRule."
         )
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        # What the user's own module fails to import is a mistake in there, to be seen in full.
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
         raise ControllerError(
             f"controller {name!r}: module {module_name!r} cannot be imported ({error}); "
             "is its folder on PYTHONPATH?"
@@ -89,6 +101,7 @@ def make(
 
     Examples
     --------
+    >>> from controllers import make
     >>> ulr = make("ulr", n_sensors=19, n_motors=18, config={"eps": 0.003})
     >>> ulr.step([0.0] * 19).shape
     (18,)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from controllers.algebra import cholesky, cholesky_solve, clipped, dot, dot_T
+from controllers.algebra import cholesky, cholesky_solve, clipped, dot
 from controllers.base import Array
 from controllers.config import Range, RuleConfig
-from controllers.model import ModelConfig, ModelController
+from controllers.model import ModelConfig, ModelController, ModelRates, clipped_step
 
 
 @dataclass(frozen=True)
 class TiPIConfig(ModelConfig):
-    """Settings of TiPI maximisation."""
+    """Settings of TiPI maximisation.
+
+    Examples
+    --------
+    >>> from controllers import TiPIConfig
+    >>> TiPIConfig(tau=2).tau
+    2
+    """
 
     tau: Annotated[int, Range(2, 1000)] = 5
     """Window in steps over which noise is propagated through the loop, in [2, 1000]."""
@@ -30,12 +37,19 @@ class TiPIConfig(ModelConfig):
     """Whether each row of the update is divided by g'^2, so that saturated neurons move faster."""
 
 
+class TiPIRates(NamedTuple):
+    """What the kernel takes from the settings that are TiPI's own."""
+
+    clip_ds: float
+    eps_Sigma: float
+    ridge: float
+    metric: bool
+
+
 @njit(cache=True)
 def _tipi(
-    C: Array, h: Array, gamma: Array, Sigma: Array, A: Array, S: Array, C_0: Array,
-    history: Array, xis: Array,
-    eps_C: float, alpha: float, g_floor: float, clip_C: float, clip_h: float, pull_C: float,
-    clip_ds: float, eps_Sigma: float, ridge: float, metric: bool,
+    C: Array, h: Array, gamma: Array, Sigma: Array, A: Array, S: Array, C_0: Array, history: Array,
+    xis: Array, rates: ModelRates, own: TiPIRates,
 ) -> None:  # fmt: skip
     """Move C, h and Sigma in place by one step; history[k] is s_{t-k}, xis[k] is xi_{t-k}."""
     o, n = C.shape
@@ -46,41 +60,38 @@ def _tipi(
     g = np.empty((tau, o))
     ds = np.empty((tau, n))
     for j in range(n):
-        ds[tau - 1, j] = clipped(xis[tau - 1, j], clip_ds)
+        ds[tau - 1, j] = clipped(xis[tau - 1, j], own.clip_ds)
     for k in range(tau - 1, 0, -1):
         z = dot(C, history[k])
         for i in range(o):
             a[k, i] = np.tanh(z[i] + h[i])
-            g[k, i] = 1.0 - a[k, i] ** 2 + g_floor
+            g[k, i] = 1.0 - a[k, i] ** 2 + rates.g_floor
         L_ds = dot(A, g[k] * dot(C, ds[k])) + dot(S, ds[k])
         for j in range(n):
-            ds[k - 1, j] = clipped(L_ds[j] + xis[k - 1, j], clip_ds)
+            ds[k - 1, j] = clipped(L_ds[j] + xis[k - 1, j], own.clip_ds)
 
     for i in range(n):
         for j in range(n):
-            Sigma[i, j] += eps_Sigma * (ds[0, i] * ds[0, j] - Sigma[i, j])
-    du = cholesky_solve(cholesky(Sigma, ridge), ds[0])
+            Sigma[i, j] += own.eps_Sigma * (ds[0, i] * ds[0, j] - Sigma[i, j])
+    du = cholesky_solve(cholesky(Sigma, own.ridge), ds[0])
 
     dC = np.zeros((o, n))
     dh = np.zeros(o)
     gamma[:] = 0.0
     for k in range(1, tau):
-        dmu = g[k] * dot_T(A, du)
-        du = dot_T(C, dmu) + dot_T(S, du)
+        dmu = g[k] * dot(A.T, du)
+        du = dot(C.T, dmu) + dot(S.T, du)
         Cds = dot(C, ds[k])
         for i in range(o):
-            gamma_i = 2.0 * alpha * dmu[i] * Cds[i]
+            gamma_i = 2.0 * rates.alpha * dmu[i] * Cds[i]
             gamma[i] += gamma_i / (tau - 1)
-            rate = eps_C / (tau - 1)
-            if metric:
+            rate = rates.eps_C / (tau - 1)
+            if own.metric:
                 rate /= g[k, i] ** 2
             for j in range(n):
                 dC[i, j] += rate * (dmu[i] * ds[k, j] - gamma_i * a[k, i] * history[k, j])
             dh[i] -= rate * gamma_i * a[k, i]
-    for i in range(o):
-        for j in range(n):
-            C[i, j] += clipped(dC[i, j], clip_C) - pull_C * (C[i, j] - C_0[i, j])
-        h[i] += clipped(dh[i], clip_h)
+    clipped_step(C, h, dC, dh, C_0, rates)
 
 
 class TiPI(ModelController):
@@ -101,39 +112,37 @@ class TiPI(ModelController):
     `inspect` reports gamma averaged over the window. Before tau + 1 sensor values are known, only the model
     learns.
 
-    Parameters
-    ----------
-    n_sensors, n_motors : int
-    config : TiPIConfig, optional
-    rng : numpy.random.Generator or int, optional
-        Not used: the rule is deterministic.
+    Examples
+    --------
+    Two joints in a world that rotates what the motors want: C turns into a rotation, too.
+
+    >>> import numpy as np
+    >>> from controllers import TiPI
+    >>> turn = np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
+    >>> rule, s, rng = TiPI(n_sensors=2, n_motors=2), np.zeros(2), np.random.default_rng(0)
+    >>> for _ in range(5000):
+    ...     s = turn @ rule.step(s) + 0.05 * rng.standard_normal(2)
+    >>> bool(rule.C[0, 1] < -0.2) and bool(rule.C[1, 0] > 0.2)
+    True
     """
 
     Config: ClassVar[type[RuleConfig]] = TiPIConfig
     memory: ClassVar[tuple[str, ...]] = ("Sigma", *ModelController.memory)
     config: TiPIConfig
 
-    def __init__(
-        self,
-        n_sensors: int,
-        n_motors: int,
-        config: TiPIConfig | None = None,
-        rng: np.random.Generator | int | None = None,
-    ) -> None:
-        super().__init__(n_sensors, n_motors, config, rng)
+    def set_up(self) -> None:
+        """Start with the model, C_0, and the identity for Sigma."""
+        super().set_up()
         self.Sigma: Array = np.eye(self.n_sensors)
-        config = self.config
-        rates = (config.eps_C, config.alpha, config.g_floor, config.clip_C, config.clip_h, config.pull_C)
-        guards = (config.clip_ds, config.eps_Sigma, config.ridge)
-        self._rates: tuple[Any, ...] = *map(float, rates + guards), bool(config.metric)
+        self._rates = self.config.rates(TiPIRates)
 
     def span(self) -> int:
         """Give tau + 1: the window and the value before it."""
         return int(self.config.tau) + 1
 
-    def descend(self) -> None:
+    def move_weights(self) -> None:
         """Move C, h and Sigma by one step of the rule."""
         _tipi(
             self.C, self.h, self.gamma, self.Sigma, self.A, self.S, self._C_0, self.history, self.xis,
-            *self._rates,
+            self._shared_rates, self._rates,
         )  # fmt: skip

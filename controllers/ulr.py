@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from controllers.algebra import clipped
-from controllers.base import Array, initial_C
-from controllers.config import ControllerError, Range, RuleConfig
+from controllers.base import Array
+from controllers.config import Range, RuleConfig
 from controllers.history import HistoryController
+from controllers.start import initial_C
 
 
 @dataclass(frozen=True)
 class ULRConfig(RuleConfig):
-    """Settings of ULR; what suits a body depends on it (docs/emergence.md)."""
+    """Settings of ULR; what suits a body depends on it (docs/emergence.md).
+
+    Examples
+    --------
+    >>> from controllers import ULRConfig
+    >>> ULRConfig(eps=0.003).alpha
+    4.0
+    """
 
     eps: Annotated[float, Range(0.0, 10.0)] = 0.0026
     """Learning rate of C per step, in [0, 10]; the faster, the sooner a hexapod jumps."""
@@ -40,18 +48,26 @@ class ULRConfig(RuleConfig):
     """Learning rate of h per step, in [0, 10]; 0 leaves h at 0."""
 
 
+class ULRRates(NamedTuple):
+    """What the kernel takes from the settings."""
+
+    eps: float
+    alpha: float
+    decay: float
+    c: float
+    clip: float
+    eps_h: float
+
+
 @njit(cache=True)
-def _ulr(
-    C: Array, h: Array, gamma: Array, history: Array,
-    eps: float, alpha: float, decay: float, c: float, clip: float, eps_h: float,
-) -> None:  # fmt: skip
+def _ulr(C: Array, h: Array, gamma: Array, history: Array, rates: ULRRates) -> None:
     """Move C and h in place by one step of ULR and write the rates gamma; history[k] is s_{t-k}."""
     o, n = C.shape
     d = len(history) - 2
     norm = 0.0
     for j in range(n):
         norm += (history[0, j] - history[1, j]) ** 2
-    norm = np.sqrt(norm) + c
+    norm = np.sqrt(norm) + rates.c
     for i in range(o):
         z = h[i]
         Cv = 0.0
@@ -59,12 +75,12 @@ def _ulr(
             z += C[i, j] * history[d, j]
             Cv += C[i, j] * (history[d, j] - history[d + 1, j])
         chi = (history[0, i] - history[1, i]) / norm
-        gamma[i] = 2.0 * alpha * chi * Cv
+        gamma[i] = 2.0 * rates.alpha * chi * Cv
         gamma_a = gamma[i] * np.tanh(z)
         for j in range(n):
-            dC = eps * (chi * (history[d, j] - history[d + 1, j]) - gamma_a * history[d, j])
-            C[i, j] += clipped(dC, clip) - decay * C[i, j]
-        h[i] -= clipped(eps_h * gamma_a, clip)
+            dC = rates.eps * (chi * (history[d, j] - history[d + 1, j]) - gamma_a * history[d, j])
+            C[i, j] += clipped(dC, rates.clip) - rates.decay * C[i, j]
+        h[i] -= clipped(rates.eps_h * gamma_a, rates.clip)
 
 
 class ULR(HistoryController):
@@ -84,36 +100,33 @@ class ULR(HistoryController):
 
     During the first d + 1 steps after the start or a `restart` nothing is learned and nothing forgotten.
 
-    Parameters
-    ----------
-    n_sensors, n_motors : int
-        n_sensors must be at least n_motors: each motor learns from its own joint sensor.
-    config : ULRConfig, optional
-    rng : numpy.random.Generator or int, optional
-        Not used: the rule is deterministic.
+    n_sensors must be at least n_motors: each motor learns from its own joint sensor.
+
+    Examples
+    --------
+    One joint that needs four steps to follow its motor, the delay over which the rule chains changes:
+
+    >>> import numpy as np
+    >>> from controllers import ULR
+    >>> rule = ULR(n_sensors=1, n_motors=1)
+    >>> actions, noise = [np.zeros(1)] * 4, np.random.default_rng(0)
+    >>> for _ in range(20_000):
+    ...     s = actions[-4] + noise.normal(0.0, 0.05, 1)
+    ...     actions.append(rule.step(s))
+    >>> bool(0.9 < rule.C[0, 0] < 1.2)  # from .6 to slightly above the critical value 1
+    True
     """
 
     Config: ClassVar[type[RuleConfig]] = ULRConfig
     config: ULRConfig
 
-    def __init__(
-        self,
-        n_sensors: int,
-        n_motors: int,
-        config: ULRConfig | None = None,
-        rng: np.random.Generator | int | None = None,
-    ) -> None:
-        super().__init__(n_sensors, n_motors, config, rng)
+    def set_up(self) -> None:
+        """Start from C_0 and its couplings."""
+        super().set_up()
         config = self.config
-        if n_sensors < n_motors:
-            raise ControllerError(
-                f"{n_sensors} sensors for {n_motors} motors: ULR needs a joint sensor for every motor; "
-                "add the missing sensors or use a rule with a learned model, such as tipi."
-            )
+        self.need_joint_sensors("use a rule with a learned model, such as tipi")
         self.C[...] = initial_C(self.n_motors, self.n_sensors, config.C_0, config.rotation, config.wave)
-        self.gamma: Array = np.full(self.n_motors, np.nan)
-        rates = (config.eps, config.alpha, config.decay, config.c, config.clip, config.eps_h)
-        self._rates = tuple(map(float, rates))
+        self._rates = config.rates(ULRRates)
 
     def span(self) -> int:
         """Give d + 2: two sensor values for each of the two velocities, d steps apart."""
@@ -122,7 +135,4 @@ class ULR(HistoryController):
     def update(self, s: Array) -> None:
         """Move C and h by one step of the rule, once d + 2 sensor values are known."""
         if self.remember(s):
-            _ulr(self.C, self.h, self.gamma, self.history, *self._rates)
-
-    def _gamma(self) -> Array:
-        return self.gamma.copy()
+            _ulr(self.C, self.h, self.gamma, self.history, self._rates)

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.pipeline.loop import find_robot
+from experiments.pipeline.loop import find_body
 from experiments.reports.results import read_results
-from experiments.runfiles import run_file as log
+from experiments.runfiles.run_file import open_run_file
 from quantify.plain import to_plain
 
 QUANTITIES = ("D", "E_state", "E_mem", "E_core")
@@ -25,8 +25,8 @@ SCALES = (OWN, "0.1-0.4", "0.05-0.2", RELATIVE)
 
 def row(behaviour: Any) -> dict[str, Any]:
     """The numbers of one behaviour on all choices of scales."""
-    with log.open_run(behaviour.run) as run:
-        x = run.behaviours[behaviour.name].sensors[:, find_robot(run.robot).sensor].astype(float)
+    with open_run_file(behaviour.run) as run:
+        x = run.behaviours[behaviour.name].sensors[:, find_body(run.robot).sensor].astype(float)
         told: dict[str, Any] = {"robot": run.robot, "rule": run.config["rule"], "seed": run.seed}
     result, std = behaviour.result, float(x.std())
     quoted = result.predictive_information and result.predictive_information.quoted

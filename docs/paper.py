@@ -7,7 +7,7 @@ import json
 import re
 from pathlib import Path
 
-from experiments.studies.reproduction.reproduce import as_markdown
+from experiments.studies.reproduction.reproduce import Reproduction
 
 DOCS = Path(__file__).parent
 
@@ -16,7 +16,7 @@ def main() -> None:
     page = DOCS / "paper.md"
     text = page.read_text(encoding="utf-8")
     for path in sorted((DOCS / "results").glob("reproduce-*.json")):
-        table = as_markdown(json.loads(path.read_text(encoding="utf-8")))
+        table = Reproduction(json.loads(path.read_text(encoding="utf-8"))).markdown()
         marks = re.compile(rf"(<!-- {path.stem} -->\n).*?(<!-- end -->)", re.DOTALL)
         text, found = marks.subn(lambda match, table=table: match[1] + table + match[2], text)
         if not found:

@@ -1,90 +1,53 @@
-"""The `selforg` command: a row per subcommand, each a settings class and a function in its own module."""
+"""The `selforg` command: parse, call, print. One row per subcommand."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.metadata
+import inspect
+import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments.errors import DiskError, ExperimentError, nearest
 
-# name: (module, settings, function, what it does); modules are imported when needed, so that help is quick.
-COMMANDS: dict[str, tuple[str, str, str, str]] = {
-    "learn": ("experiments.pipeline.learn", "Learn", "learn", "let a robot learn, freeze its controller"),
-    "record": ("experiments.pipeline.record", "Record", "record", "record how frozen controllers behave"),
-    "quantify": (
-        "experiments.pipeline.quantify",
-        "Quantify",
-        "quantify",
-        "measure complexity, of any series",
-    ),
-    "progress": (
-        "experiments.studies.progress",
-        "Progress",
-        "progress",
-        "learn, record and quantify in one go",
-    ),
-    "compare": (
-        "experiments.studies.comparison.compare",
-        "Compare",
-        "compare",
-        "rank controllers by complexity, over seeds",
-    ),
-    "learning-curve": (
-        "experiments.studies.learning_curve",
-        "LearningCurve",
-        "learning_curve",
-        "complexity against learning time, over seeds",
-    ),
-    "reproduce": (
-        "experiments.studies.reproduction.reproduce",
-        "Reproduce",
-        "reproduce",
-        "rebuild the paper's tables",
-    ),
-    "plot": ("experiments.reports.figures", "Plot", "plot", "draw the figures of results, for print"),
-    "report": (
-        "experiments.reports.report",
-        "Report",
-        "report",
-        "one page with table, interactive plots and films",
-    ),
-    "video": ("experiments.reports.video", "Video", "video", "film a frozen behaviour"),
-    "show": ("experiments.commands.show", "Show", "show", "print what a file holds"),
-    "export": (
-        "experiments.reports.export",
-        "Export",
-        "export",
-        "write recordings as CSV or in Minari's layout",
-    ),
-    "bodies": ("experiments.commands.bodies", "Bodies", "bodies", "print the robots' data sheets, draw them"),
-    "emergence": (
-        "experiments.studies.emergence.trials",
-        "Emergence",
-        "emergence",
-        "what emerges, seed by seed; controls",
-    ),
-    "behaviours": (
-        "experiments.studies.emergence.library",
-        "Behaviours",
-        "behaviours",
-        "list behaviours that come along",
-    ),
-    "doctor": ("experiments.commands.doctor", "Doctor", "doctor", "check installation and speed"),
-    "salvage": (
-        "experiments.runfiles.salvage",
-        "Salvage",
-        "salvage",
-        "save what can be read of a damaged run file",
-    ),
+# The module that a command is in, and what it does. Settings and function have its name (LearningCurve,
+# learning_curve) and are imported when needed, so that help is quick; `commands.printing` prints the result.
+COMMANDS = {
+    "learn": ("pipeline.learn", "let a robot learn, freeze its controller"),
+    "record": ("pipeline.record", "record how frozen controllers behave"),
+    "quantify": ("pipeline.quantify", "measure complexity, of any series"),
+    "progress": ("studies.progress", "learn, record and quantify in one go"),
+    "compare": ("studies.comparison.compare", "rank controllers by complexity, over seeds"),
+    "learning-curve": ("studies.learning_curve", "complexity against learning time, over seeds"),
+    "reproduce": ("studies.reproduction.reproduce", "rebuild the paper's tables"),
+    "plot": ("reports.figures", "draw the figures of results, for print"),
+    "report": ("reports.report", "one page with table, interactive plots and films"),
+    "video": ("reports.video", "film a frozen behaviour"),
+    "show": ("commands.looking", "print what a file holds"),
+    "export": ("reports.export", "write recordings as CSV or in Minari's layout"),
+    "bodies": ("commands.looking", "print the robots' data sheets, draw them"),
+    "emergence": ("studies.emergence.emergence", "what emerges, seed by seed; controls"),
+    "behaviours": ("commands.looking", "list behaviours that come along"),
+    "doctor": ("commands.looking", "check installation and speed"),
+    "salvage": ("commands.looking", "save what can be read of a damaged run file"),
 }
-
 USAGE = "usage: selforg COMMAND [options]; `selforg COMMAND --help` explains one command"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Output:
+    """What every command has."""
+
+    json: bool = dataclasses.field(default=False, metadata={"aside": True})
+    """Print the result as JSON."""
+    quiet: bool = dataclasses.field(default=False, metadata={"aside": True})
+    """Say nothing while working."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -109,14 +72,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"selforg: {where}{error.strerror}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        message = "interrupted; what was committed is safe, run the same command to go on"
-        print(f"selforg: {message}", file=sys.stderr)
+        words = "interrupted; what was committed is safe, run the same command to go on"
+        print(f"selforg: {words}", file=sys.stderr)
         return 130
 
 
 def _dispatch(arguments: list[str]) -> None:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        print(_overview())
+        width = max(map(len, COMMANDS))
+        rows = [f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items()]
+        print("Self-organising robots: learn, freeze, record, quantify.", "", USAGE, "", *rows, sep="\n")
         return
     name, *rest = arguments
     if name == "--version":
@@ -124,58 +89,53 @@ def _dispatch(arguments: list[str]) -> None:
         return
     if name not in COMMANDS:
         raise ExperimentError(f"unknown command {name!r}; {nearest(name, COMMANDS)}")
-    module_name, settings, function, _ = COMMANDS[name]
-    module = importlib.import_module(module_name)
-    run: Callable[[Any], object] = getattr(module, function)
-    config = parse(getattr(module, settings), rest, f"selforg {name}")
+    module = importlib.import_module(f"experiments.{COMMANDS[name][0]}")
+    function = name.replace("-", "_")
+    config = parse(getattr(module, name.title().replace("-", "")), rest, f"selforg {name}")
+    from experiments.commands import printing
+    from experiments.console import Terminal
+    from experiments.feedback import SILENT
+    from quantify.plain import to_plain
+
+    feedback = SILENT if config.quiet else Terminal()
     with warnings.catch_warnings():
-        warnings.showwarning = _print_warning
-        run(config)
-
-
-def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"selforg: note: {message}", file=sys.stderr)
+        warnings.showwarning = lambda message, *_, **__: print(f"selforg: note: {message}", file=sys.stderr)
+        result = getattr(module, function)(config, feedback)
+        failed = list(getattr(result, "failures", {}).values())
+        if config.json and (result or not failed):
+            found = to_plain(result.to_dict() if hasattr(result, "to_dict") else result)
+            text = json.dumps(found, indent=1, allow_nan=False, default=lambda one: to_plain(one.to_dict()))
+            print(text)
+        elif not config.json and hasattr(printing, function):
+            getattr(printing, function)(result, config, feedback)
+        # What failed is said after what was found.
+        if failed:
+            raise failed[0]
 
 
 def parse(cls: type[Any], arguments: list[str], prog: str) -> Any:
-    """Settings from `--config FILE` and from flags, which beat the file."""
+    """Settings from `--config FILE` and from flags, which beat the file; with `json` and `quiet` added."""
     import tyro
 
-    from experiments.settings import defaults, read_toml
+    from experiments.settings import read_toml, settings, unfilled
 
-    path, arguments = _take_config(arguments)
-    default = defaults(cls, read_toml(path, cls) if path else {})
-    note = "Every option can also come from a TOML file: --config FILE."
-    description = f"{(cls.__doc__ or '').strip()}\n\n{note}"
-    return tyro.cli(
-        cls,
-        prog=prog,
-        description=description,
-        args=arguments,
-        default=default,
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    combined: type[Any] = settings(type(cls.__name__, (cls, Output), {"__annotations__": {}}))
+    path, rest = _take_config(arguments)
+    default = unfilled(combined, read_toml(path, combined) if path else {})
+    about = f"{inspect.getdoc(cls)}\n\nEvery option can also come from a TOML file: --config FILE."
+    pairs_off = (tyro.conf.FlagCreatePairsOff,)
+    return tyro.cli(combined, prog=prog, description=about, args=rest, default=default, config=pairs_off)
 
 
 def _take_config(arguments: list[str]) -> tuple[Path | None, list[str]]:
-    rest, path = [], None
-    words = iter(arguments)
+    path, rest, words = None, [], iter(arguments)
     for word in words:
-        if word == "--config":
-            path = next(words, None)
-            if path is None:
-                raise ExperimentError("--config needs a file name")
-        elif word.startswith("--config="):
-            path = word.removeprefix("--config=")
-        else:
+        flag, _, name = word.partition("=")
+        if flag != "--config":
             rest.append(word)
+        elif not (path := name or next(words, None)):
+            raise ExperimentError("--config needs a file name")
     return (Path(path) if path else None), rest
-
-
-def _overview() -> str:
-    width = max(map(len, COMMANDS))
-    rows = [f"  {name:<{width}}  {text}" for name, (_, _, _, text) in COMMANDS.items()]
-    return "\n".join(["Self-organising robots: learn, freeze, record, quantify.", "", USAGE, "", *rows])
 
 
 if __name__ == "__main__":

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import difflib
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
 class ExperimentError(ValueError):
-    """A wish that cannot be fulfilled; the message names the value, the limit and the remedy."""
+    """A request that cannot be fulfilled; the message names the value, the limit and the remedy.
+
+    >>> import experiments as ex
+    >>> try:
+    ...     ex.learn("hexapod", minutes=3, freeze=[4])
+    ... except ex.ExperimentError as error:
+    ...     print(error)
+    --freeze 4 lies outside the experiment of 3 minutes; freeze within 0..3, or make --minutes longer
+    """
 
 
 class FileError(ExperimentError):
-    """A file that is missing, damaged, in use, or of another kind."""
+    """A file that is missing, damaged, in use, or of another kind.
+
+    >>> import experiments as ex
+    >>> try:
+    ...     ex.open_run("none.h5")
+    ... except ex.FileError as error:
+    ...     print(str(error).partition("none.h5")[2])
+     does not exist; check the name (`selforg learn` makes run files)
+    """
 
 
 class DiskError(FileError):
@@ -28,7 +45,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"{hint}known: {', '.join(known)}"
 
 
-def told(error: Exception) -> str:
+def where_raised(error: Exception) -> str:
     """An exception whose words were not made for users: its type and where it was raised beside them."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {Path(place.filename).name} line {place.lineno}: {error}"
+
+
+@contextmanager
+def refusing(*kinds: type[Exception]) -> Iterator[None]:
+    """Pass on what a package refuses, in its own words: `with refusing(q.QuantifyError): ...`."""
+    try:
+        yield
+    except kinds as error:
+        raise ExperimentError(str(error)) from error

@@ -1,47 +1,55 @@
-"""Settings of a command: a dataclass whose field docs are its help, filled from a file and from flags."""
+"""Settings of a command: a dataclass whose field docs are its help, filled from flags or a TOML file."""
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import json
 import shlex
 import tomllib
-import types
 import typing
 from collections.abc import Mapping
-from functools import cache
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import tyro
 
-from experiments.errors import ExperimentError, nearest
+from experiments.errors import ExperimentError, nearest, refusing
+from quantify.plain import to_plain
 
 T = TypeVar("T")
-# Options that say where and how a command runs; all others decide what comes out.
-ASIDE = frozenset({"out", "quiet", "jobs", "config", "json", "replace", "keep", "backend", "scheduler"})
+ASIDE = {"aside": True}
+"""Metadata of a field that says where or how to work, and decides nothing about what comes out."""
+
+
+@typing.dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def settings(cls: type[T]) -> type[T]:
+    """A frozen dataclass whose positional fields come first, before those of the groups that it inherits."""
+    made = dataclass(frozen=True)(cls)
+    known: dict[str, Any] = made.__dataclass_fields__  # type: ignore[attr-defined]
+    first = [name for name in known if not known[name].kw_only]
+    named = [name for base in made.__mro__ for name in inspect.get_annotations(base) if name in known]
+    made.__dataclass_fields__ = {name: known[name] for name in dict.fromkeys(first + named)}  # type: ignore[attr-defined]
+    return made
 
 
 def parse_settings(words: list[str]) -> dict[str, Any]:
     """KEY=VALUE words as a dict; values are read as in TOML (1, .5, true), anything else is a string."""
-    settings = {}
+    found: dict[str, Any] = {}
     for word in words:
         key, equals, text = word.partition("=")
         if not equals or not key:
             raise ValueError(f"{word!r} is not KEY=VALUE")
-        settings[key] = _value(text)
-    return settings
+        found[key] = {"true": True, "false": False}.get(text.lower(), text)
+        for convert in (float, int):  # the last that fits counts
+            with suppress(ValueError):
+                found[key] = convert(text)
+    return found
 
 
-def _value(text: str) -> Any:
-    for convert in (int, float):
-        try:
-            return convert(text)
-        except ValueError:
-            pass
-    return {"true": True, "false": False}.get(text.lower(), text)
-
-
-Settings = Annotated[
+KeysAndValues = Annotated[
     dict[str, Any],
     tyro.constructors.PrimitiveConstructorSpec(
         nargs="*",
@@ -53,8 +61,61 @@ Settings = Annotated[
 ]
 
 
+# Groups of settings that several commands share.
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Who learns: the first settings of a command, which may go without a name."""
+
+    robot: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ROBOT")]
+    """Body to learn with, such as hexapod or snake."""
+    controller: str = "ulr"
+    """Learning rule by name, or your own as my_module:MyRule."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What differs from the defaults of the robot and the rule."""
+
+    body: KeysAndValues = field(default_factory=dict)
+    """Settings of the body that differ from its defaults."""
+    rule: KeysAndValues = field(default_factory=dict)
+    """Settings of the learning rule that differ from its defaults."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parallel:
+    """How many processes work."""
+
+    jobs: int = field(default=0, metadata=ASIDE)
+    """Parallel processes on this machine; 0 for one per core."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale(Parallel):
+    """Where many tasks run."""
+
+    backend: Literal["local", "dask"] = field(default="local", metadata=ASIDE)
+    """local: processes on this machine. dask: the workers of a Dask cluster."""
+    scheduler: str | None = field(default=None, metadata=ASIDE)
+    """Address of the Dask scheduler, such as tcp://10.0.0.1:8786."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scales:
+    """Scales on which complexities are compared."""
+
+    common: tuple[float, float] = (0.1, 0.4)
+    """Scales common to all behaviours, in units of the sensor."""
+    relative: tuple[float, float] = (0.2, 0.8)
+    """Scales in units of each behaviour's standard deviation."""
+
+
 def read_toml(path: Path, cls: type[Any]) -> dict[str, Any]:
     """The settings of a command from a TOML file; unknown keys and wrong types are errors."""
+    import pydantic
+
     try:
         with open(path, "rb") as file:
             table = tomllib.load(file)
@@ -64,65 +125,29 @@ def read_toml(path: Path, cls: type[Any]) -> dict[str, Any]:
         raise ExperimentError(f"{path} is not valid TOML: {error}") from error
     except UnicodeDecodeError as error:
         raise ExperimentError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
-    hints = typing.get_type_hints(cls)
+    hints = typing.get_type_hints(cls, include_extras=True)
     values = {}
     for key, value in table.items():
         name = key.replace("-", "_")
         if name not in hints:
             raise ExperimentError(f"{path}: unknown key {key!r}; {nearest(name, hints)}")
         try:
-            values[name] = _coerce(value, hints[name])
-        except TypeError as error:
-            raise ExperimentError(f"{path}: {key} = {value!r} must be {error}") from error
+            # As JSON: TOML has its types, lists that stand for tuples and strings that stand for paths.
+            text = json.dumps(value, default=str)
+            values[name] = pydantic.TypeAdapter(hints[name]).validate_json(text, strict=True)
+        except pydantic.ValidationError as error:
+            first = error.errors()[0]
+            missing = f"item {first['loc'][-1]} is missing" if first["type"] == "missing" else ""
+            wrong = missing or first["msg"].replace("Input should be", "it should be")
+            raise ExperimentError(f"{path}: {key} = {value!r} does not fit: {wrong}") from error
     return values
 
 
-def _coerce(value: Any, hint: Any) -> Any:
-    """A TOML value as the type of a field; raises TypeError with the name of what was wanted."""
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        for option in args:
-            if option is not type(None):
-                return _coerce(value, option)
-    if origin is tuple:
-        if not isinstance(value, list):
-            raise TypeError("a list")
-        if Ellipsis not in args and len(value) != len(args):
-            raise TypeError(f"a list of {len(args)}")
-        return tuple(_coerce(item, args[0]) for item in value)
-    if origin is dict:
-        if not isinstance(value, dict):
-            raise TypeError("a table")
-        return value
-    if hint is Path and isinstance(value, str):
-        return Path(value)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if origin is typing.Literal:
-        if value not in args:
-            raise TypeError(f"one of {', '.join(map(repr, args))}")
-        return value
-    fits = isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
-    if not fits:
-        words = {
-            str: "a string",
-            int: "a whole number",
-            float: "a number",
-            bool: "true or false",
-            Path: "a string",
-        }
-        raise TypeError(words[hint])
-    return value
-
-
-def defaults(cls: type[T], values: Mapping[str, Any]) -> T:
+def unfilled(cls: type[T], values: Mapping[str, Any]) -> T:
     """An instance with `values`, and with tyro's "missing" where a required field has none."""
-    filled = dict(values)
-    for f in dataclasses.fields(cls):  # type: ignore[arg-type]
-        required = f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-        if required and f.name not in filled:
-            filled[f.name] = tyro.MISSING
-    return cls(**filled)
+    missing = inspect.Parameter.empty
+    required = [p.name for p in inspect.signature(cls).parameters.values() if p.default is missing]
+    return cls(**dict.fromkeys(required, tyro.MISSING) | dict(values))
 
 
 def build(cls: type[T], values: Mapping[str, Any], what: str) -> T:
@@ -135,62 +160,45 @@ def build(cls: type[T], values: Mapping[str, Any], what: str) -> T:
         name: float(value) if isinstance(known[name].default, float) and isinstance(value, int) else value
         for name, value in values.items()
     }
-    try:
+    with refusing(TypeError, ValueError):
         return cls(**fitted)
-    except (TypeError, ValueError) as error:
-        raise ExperimentError(str(error)) from error
-
-
-@cache
-def _table() -> dict[str, Any]:
-    with open(Path(__file__).parent / "defaults.toml", "rb") as file:
-        return tomllib.load(file)
 
 
 def experiment_defaults(robot: str, controller: str, part: str) -> dict[str, Any]:
     """Settings of `part` ("body" or "rule") that differ from the class defaults for this robot and rule."""
-    return dict(_table().get(robot, {}).get(controller, {}).get(part, {}))
+    table = tomllib.loads(Path(__file__).with_name("defaults.toml").read_text(encoding="utf-8"))
+    return dict(table.get(robot, {}).get(controller, {}).get(part, {}))
 
 
-def outcome(config: Any) -> dict[str, Any]:
+def deciding(config: Any) -> dict[str, Any]:
     """The settings that decide what comes out, as plain JSON values."""
-    return {key: plain(value) for key, value in dataclasses.asdict(config).items() if key not in ASIDE}
+    values = dataclasses.asdict(config)
+    return {f.name: to_plain(values[f.name]) for f in dataclasses.fields(config) if "aside" not in f.metadata}
 
 
-def command(name: str, config: Any) -> str:
-    """The words that give the same result again: what is positional, and what differs from the defaults."""
+def command(name: str, config: Any, usual: Mapping[str, Any] | None = None) -> str:
+    """The words that give the same result again: what is positional, and what is not default or `usual`."""
     hints = typing.get_type_hints(type(config), include_extras=True)
     words = ["selforg", name]
     for f in dataclasses.fields(config):
-        value = getattr(config, f.name)
-        flag = f.name.replace("_", "-")
+        value, flag = getattr(config, f.name), f.name.replace("_", "-")
+        default = f.default_factory() if f.default_factory is not dataclasses.MISSING else f.default
         if tyro.conf.Positional in typing.get_args(hints[f.name])[1:]:
-            words.append(_word(value))
-        elif f.name in ASIDE or value == f.default or (value == {} and f.default_factory is dict):
+            words += map(_word, value if isinstance(value, tuple) else (value,))
+        elif "aside" in f.metadata or to_plain(value) == to_plain((usual or {}).get(f.name, default)):
             continue
         elif isinstance(value, bool):
             words.append(f"--{flag}" if value else f"--no-{flag}")
         elif isinstance(value, Mapping):
             words += [f"--{flag}", *(f"{key}={_word(item)}" for key, item in value.items())]
         else:
-            words += [f"--{flag}", *map(_word, value if isinstance(value, tuple) else (value,))]
+            words += [f"--{flag}", *map(_word, value if isinstance(value, list | tuple) else (value,))]
     return shlex.join(words)
 
 
 def _word(value: Any) -> str:
     """A value as it is typed; str gives every digit of a float."""
     return str(value).lower() if isinstance(value, bool) else str(value).removesuffix(".0")
-
-
-def plain(value: Any) -> Any:
-    """Tuples as lists and paths as strings, as they come back from JSON."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, Path):
-        return str(value)
-    return value.item() if hasattr(value, "item") else value
 
 
 def difference(stored: Mapping[str, Any], asked: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -6,59 +6,70 @@ In one call: `quantify(series)` -> `Quantification`, with uncertainties and cave
 - `correlation_sums`, or `read_tisean` for files of TISEAN's d2 -> `CorrelationSums`
 - `entropies` -> H, h, delta_h, E, D, PI over the scale eps; `small_scale_limit` -> E, PI of noise at eps = 0
 - `decompose` -> `Decomposition`: E_state, E_eps, E_mem, E_core at every scale, with quality
-- `fit_scaling` -> dimension and constant of the excess entropy
+- `fit_scaling` -> dimension and constant of the excess entropy; `crossover` -> the scale of the noise
 - `predictive_information` -> the same question asked to nearest neighbours (KSG)
+- `plots` -> the paper's figures
+
+What the package refuses about its input is a `QuantifyError`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from quantify.correlation import correlation_sums
-from quantify.decomposition import Decomposition, decompose
+from quantify.correlation import BlockCounts, CorrelationSums, correlation_sums
+from quantify.decomposition import Decomposition, ScalingRange, decompose
 from quantify.delays import Delay, choose_delay, theiler_window
-from quantify.entropies import Entropies, entropies
-from quantify.limits import SmallScaleLimit, small_scale_limit
+from quantify.entropy_curves import Entropies, entropies
+from quantify.errors import DtypeError, QuantifyError
+from quantify.ksg import PredictiveInformation, predictive_information
+from quantify.noise import SmallScaleLimit, crossover, small_scale_limit
 from quantify.quantification import Estimate, Quantification, quantify, quantify_sums
-from quantify.ranges import ScalingRange
-from quantify.scaling import ScalingFit, default_eps_min, fit_scaling
+from quantify.scales import default_eps_min
+from quantify.scaling import ScalingFit, fit_scaling
 from quantify.segments import Segment, SegmentRule, line_segments
-from quantify.stationarity import Stationarity, stationarity
-from quantify.sums import BlockCounts, CorrelationSums
+from quantify.series_files import Series, read_series
+from quantify.stationary import Stationarity, stationarity, stationarity_verdict
 from quantify.tisean import TiseanFormatError, read_tisean, write_tisean
 
 if TYPE_CHECKING:
-    from quantify import surrogates, systems
-    from quantify.ksg import PredictiveInformation, predictive_information
+    from quantify import plots, surrogates, systems
 
 __all__ = [
     "BlockCounts",
     "CorrelationSums",
     "Decomposition",
     "Delay",
+    "DtypeError",
     "Entropies",
     "Estimate",
     "PredictiveInformation",
     "Quantification",
+    "QuantifyError",
     "ScalingFit",
     "ScalingRange",
     "Segment",
     "SegmentRule",
+    "Series",
     "SmallScaleLimit",
     "Stationarity",
     "TiseanFormatError",
     "choose_delay",
     "correlation_sums",
+    "crossover",
     "decompose",
     "default_eps_min",
     "entropies",
     "fit_scaling",
     "line_segments",
+    "plots",
     "predictive_information",
     "quantify",
     "quantify_sums",
+    "read_series",
     "read_tisean",
     "small_scale_limit",
     "stationarity",
+    "stationarity_verdict",
     "surrogates",
     "systems",
     "theiler_window",
@@ -67,9 +78,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use what needs scipy or matplotlib, which are slow to import."""
+    """Import on first use what needs scipy at once, which is slow to import."""
     if name in ("plots", "surrogates", "systems"):
         return import_module(f"quantify.{name}")
-    if name in ("PredictiveInformation", "predictive_information"):
-        return getattr(import_module("quantify.ksg"), name)
     raise AttributeError(f"module 'quantify' has no attribute {name!r}")

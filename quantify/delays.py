@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from quantify._series import as_series
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from quantify.aliases import Bools, Counts, Floats
+from quantify.errors import QuantifyError
+from quantify.inputs import as_series
 
 ENOUGH = 200_000
 """Samples that are enough for a delay; longer series are cut to this many around their middle."""
@@ -36,6 +35,13 @@ class Delay:
         In nats, for lags 0, 1, 2, ... as far as it was needed; averaged over the observables.
     autocorrelation : (max_lag + 1,) float64
         For lags 0, 1, ..., max_lag; averaged over the observables.
+
+    Examples
+    --------
+    >>> from quantify import choose_delay
+    >>> from quantify.systems import Henon
+    >>> choose_delay(Henon().sample(2000, 1)[:, 0])  # a map: one step is all there is
+    Delay(tau=1, rule='autocorrelation below 1/e', minimum=None, below_e=1, zero=1)
     """
 
     tau: int
@@ -43,8 +49,8 @@ class Delay:
     minimum: int | None
     below_e: int | None
     zero: int | None
-    mutual_information: Floats
-    autocorrelation: Floats
+    mutual_information: Floats = field(repr=False)
+    autocorrelation: Floats = field(repr=False)
 
 
 def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
@@ -63,9 +69,13 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
     max_lag : int, optional
         Largest lag considered; a tenth of the series by default, at most 5,000.
 
-    Returns
-    -------
-    Delay
+    Examples
+    --------
+    >>> from quantify import choose_delay
+    >>> from quantify.systems import Lorenz
+    >>> delay = choose_delay(Lorenz().sample(20_000, 1)[:, 0])
+    >>> 15 < delay.tau < 30, delay.rule
+    (True, 'minimum of the mutual information')
     """
     x = as_series(series)
     if x.shape[1] > ENOUGH:
@@ -73,10 +83,10 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
         x = x[:, start : start + ENOUGH]
     n = x.shape[1]
     if n < 50:
-        raise ValueError(f"{n} samples are too few to choose a delay; at least 50 are needed.")
+        raise QuantifyError(f"{n} samples are too few to choose a delay; at least 50 are needed.")
     max_lag = min(n // 10, 5000) if max_lag is None else max_lag
     if not 1 <= max_lag < n - 20:
-        raise ValueError(f"max_lag = {max_lag} must be at least 1 and below N - 20 = {n - 20}.")
+        raise QuantifyError(f"max_lag = {max_lag} must be at least 1 and below N - 20 = {n - 20}.")
     rho = np.mean([autocorrelation(values, max_lag) for values in x], axis=0)
     below_e, zero = _first(rho < np.exp(-1)), _first(rho < 0)
     minimum, information = _first_minimum(x, max_lag if zero is None else min(max_lag, 2 * zero))
@@ -95,7 +105,7 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
     return Delay(tau, rule, minimum, below_e, zero, information, rho)
 
 
-def _first(condition: NDArray[np.bool_]) -> int | None:
+def _first(condition: Bools) -> int | None:
     hits = np.flatnonzero(condition)
     return int(hits[0]) if len(hits) else None
 
@@ -196,13 +206,13 @@ def space_time_separation(
     x = as_series(series)
     tau = choose_delay(series).tau if tau is None else tau
     if m < 1 or tau < 1:
-        raise ValueError(f"m = {m} and tau = {tau} must be at least 1.")
+        raise QuantifyError(f"m = {m} and tau = {tau} must be at least 1.")
     if not quantiles or not all(0 < q < 1 for q in quantiles):
-        raise ValueError(f"quantiles = {quantiles} must lie between 0 and 1.")
+        raise QuantifyError(f"quantiles = {quantiles} must lie between 0 and 1.")
     n = x.shape[1] - (m - 1) * tau
     max_lag = n // 4 if max_lag is None else max_lag
     if not 1 <= max_lag < n:
-        raise ValueError(
+        raise QuantifyError(
             f"{x.shape[1]} samples leave {max(n, 0)} delay vectors for m = {m}, tau = {tau}; "
             f"lags up to max_lag = {max_lag} need more. Use a longer series or smaller values."
         )
@@ -239,6 +249,18 @@ def theiler_window(series: ArrayLike, *, tau: int | None = None, m: int = 3, qua
     -------
     int
         In samples, at least 1.
+
+    Examples
+    --------
+    Points of the Lorenz attractor are near one another for a while because they follow one another; those
+    of noise are not:
+
+    >>> from quantify import theiler_window
+    >>> from quantify.systems import Lorenz, UniformNoise
+    >>> theiler_window(UniformNoise().sample(2000, 1))
+    1
+    >>> theiler_window(Lorenz().sample(20_000, 1)[:, 0]) > 10
+    True
     """
     plot = space_time_separation(series, tau=tau, m=m, quantiles=(quantile,))
     curve = plot.distance[0]

@@ -1,19 +1,14 @@
-"""Which scales to trust, and the dimension that the excess entropy shows on them."""
+"""The dimension that the excess entropy shows: straight pieces of E_M over ln eps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-import numpy as np
-
-from quantify.entropies import entropies
-from quantify.ranges import points_per_octave
+from quantify.correlation import CorrelationSums
+from quantify.entropy_curves import entropies
+from quantify.scales import keep_scales, segment_length
 from quantify.segments import SegmentRule, line_segments
-from quantify.sums import CorrelationSums
-
-# 1 % relative error of C_M if pairs were independent. E_M weighs it by up to M - 1: 0.1 nats at M = 10.
-MIN_PAIRS = 10_000
-MIN_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -31,6 +26,15 @@ class ScalingFit:
     i : (int, int)
         The same as indices on the grid of scales that were kept.
     n_points : int
+
+    Examples
+    --------
+    >>> from quantify import correlation_sums, fit_scaling
+    >>> from quantify.systems import Henon
+    >>> sums = correlation_sums(Henon().sample(8000, 1)[:, 0], tau=1, m_max=4, theiler=5)
+    >>> fit = fit_scaling(sums)[-1]
+    >>> fit.eps[0] < fit.eps[1], fit.n_points == fit.i[1] - fit.i[0] + 1
+    (True, True)
     """
 
     D: float
@@ -38,91 +42,6 @@ class ScalingFit:
     eps: tuple[float, float]
     i: tuple[int, int]
     n_points: int
-
-
-def all_pairs(sums: CorrelationSums) -> float:
-    """Number of all admissible pairs of delay vectors, whether they were counted or only a share of them."""
-    return float(sums.blocks.total.sum() if sums.blocks is not None else sums.examined.max())
-
-
-def default_eps_min(sums: CorrelationSums) -> tuple[float, str]:
-    """The smallest scale that the data support, and what limits it.
-
-    Two conditions, the larger wins:
-
-    - *pairs*: of all pairs at least 10,000 are closer than eps in the largest embedding (or 1 % of
-      them, if the series is so short that this is less);
-    - *resolution*: every step of the grid contains at least one distance that the data can take,
-      eps (1 - 1 / ratio) >= resolution, where ratio is that of neighbouring scales.
-
-    Returns
-    -------
-    eps_min : float
-    reason : "pairs", "resolution" or "grid" (all scales qualify)
-
-    Raises
-    ------
-    ValueError
-        If fewer than three scales qualify.
-    """
-    eps, total = sums.eps, all_pairs(sums)
-    needed = min(MIN_PAIRS, MIN_SHARE * total)
-    poor = np.flatnonzero(sums.C[-1] * total < needed)
-    by_pairs = int(poor[0]) if len(poor) else len(eps)
-    by_resolution = len(eps)
-    if len(eps) > 1:
-        coarse = eps[:-1] - eps[1:] < sums.resolution
-        by_resolution = int(np.flatnonzero(coarse)[0]) + 1 if coarse.any() else len(eps)
-    n = min(by_pairs, by_resolution)
-    reason = "grid" if n == len(eps) else "pairs" if by_pairs <= by_resolution else "resolution"
-    if n < 3:
-        cure = (
-            f"The series is quantised in steps of {sums.resolution:g}: record it with more digits"
-            if reason == "resolution"
-            else f"The largest embedding needs {needed:,.0f} close pairs: use more data or a smaller m_max"
-        )
-        raise ValueError(f"Only {n} of {len(eps)} scales can be used. {cure}, or give eps_min.")
-    return float(eps[n - 1]), reason
-
-
-def keep_scales(sums: CorrelationSums, eps_min: float | None) -> tuple[CorrelationSums, str]:
-    """Leave out the scales below eps_min (closed: eps_min itself stays); also say what set eps_min."""
-    if len(sums.eps) < 3:
-        raise ValueError(f"{len(sums.eps)} scales; at least three are needed.")
-    if not np.all(np.diff(sums.eps) < 0) or not sums.eps[-1] > 0:
-        raise ValueError("The scales eps must be positive and strictly descending.")
-    if eps_min is None:
-        eps_min, reason = default_eps_min(sums)
-    else:
-        reason = "given"
-        if not eps_min >= 0:
-            raise ValueError(f"eps_min = {eps_min}; it must be a number, not negative.")
-    n = int((sums.eps >= eps_min).sum())
-    if n < 3:
-        raise ValueError(
-            f"eps_min = {eps_min:g} leaves {n} scales; at least three are needed (largest: {sums.eps[0]:g})."
-        )
-    if n == len(sums.eps):
-        return sums, reason
-    kept = replace(
-        sums,
-        eps=sums.eps[:n],
-        C=sums.C[:, :n],
-        pairs=sums.pairs[:, :n],
-        examined=sums.examined[:, :n],
-        error=sums.error[:, :n],
-        blocks=None,
-    )
-    return kept, reason
-
-
-def segment_length(sums: CorrelationSums, octaves: float, points: int | None) -> int:
-    """Length of the short fits in grid steps: `points` if given, else nearest to `octaves` octaves."""
-    if points is not None:
-        return points
-    if not octaves > 0:
-        raise ValueError(f"fit_octaves = {octaves}; it must be positive.")
-    return max(2, round(octaves * points_per_octave(sums.eps)))
 
 
 def fit_scaling(
@@ -147,6 +66,14 @@ def fit_scaling(
     Returns
     -------
     tuple of ScalingFit, by descending eps
+
+    Examples
+    --------
+    >>> from quantify import correlation_sums, fit_scaling
+    >>> from quantify.systems import Henon
+    >>> sums = correlation_sums(Henon().sample(8000, 1)[:, 0], tau=1, m_max=4, theiler=5)
+    >>> [round(fit.D) for fit in fit_scaling(sums)]  # at large scales, and at small ones
+    [1, 1]
     """
     kept, _ = keep_scales(sums, eps_min)
     rule = SegmentRule(
@@ -156,3 +83,18 @@ def fit_scaling(
         ScalingFit(D=fit.s, const=fit.o, eps=fit.eps, i=fit.i, n_points=fit.i[1] - fit.i[0] + 1)
         for fit in line_segments(kept.eps, entropies(kept).E[-1], rule)
     )
+
+
+def longest_overlapping(fits: Iterable[ScalingFit], lo: float, hi: float) -> ScalingFit | None:
+    """The longest straight piece that shares scales with the range [lo, hi]; None if none does.
+
+    Examples
+    --------
+    >>> from quantify.scaling import ScalingFit, longest_overlapping
+    >>> coarse = ScalingFit(D=1.0, const=0.0, eps=(0.3, 3.0), i=(0, 20), n_points=21)
+    >>> fine = ScalingFit(D=2.0, const=0.5, eps=(0.1, 0.5), i=(15, 30), n_points=16)
+    >>> longest_overlapping((coarse, fine), 0.12, 0.4).D, longest_overlapping((coarse, fine), 0.12, 0.25).D
+    (1.0, 2.0)
+    """
+    touching = [fit for fit in fits if fit.eps[0] < hi and fit.eps[1] > lo]
+    return max(touching, key=lambda fit: fit.eps[1] / fit.eps[0], default=None)

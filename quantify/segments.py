@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from quantify.sums import Floats
+from quantify.aliases import Floats
+from quantify.errors import QuantifyError
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class Segment:
         Offset (nats) and inverted slope (nats per e-fold).
     eps : (float, float)
         Smallest and largest scale of the piece, both included.
+
+    Examples
+    --------
+    >>> from quantify import Segment
+    >>> piece = Segment(i=(0, 10), o=0.5, s=1.0, eps=(0.1, 1.0))
+    >>> float(piece(1.0))  # ln 1 = 0
+    0.5
     """
 
     i: tuple[int, int]
@@ -53,6 +61,15 @@ class SegmentRule:
         A good fit grows towards smaller eps while its error stays below extension * q_max.
     overlap : float
         Of two neighbours that share at least this part of the shorter one, the shorter is dropped.
+
+    Examples
+    --------
+    >>> from quantify import SegmentRule
+    >>> SegmentRule(points=10).quantile
+    0.25
+    >>> SegmentRule(points=1)
+    Traceback (most recent call last):
+    quantify.errors.QuantifyError: A short fit over 1 grid steps; it needs at least 2 (three points).
     """
 
     points: int
@@ -63,19 +80,19 @@ class SegmentRule:
 
     def __post_init__(self) -> None:
         if self.points < 2:
-            raise ValueError(
+            raise QuantifyError(
                 f"A short fit over {self.points} grid steps; it needs at least 2 (three points)."
             )
         if not 0 < self.quantile <= 1:
-            raise ValueError(f"quantile = {self.quantile}; it must lie in (0, 1].")
+            raise QuantifyError(f"quantile = {self.quantile}; it must lie in (0, 1].")
         if self.sd_fraction < 0:
-            raise ValueError(f"sd_fraction = {self.sd_fraction}; it must not be negative.")
+            raise QuantifyError(f"sd_fraction = {self.sd_fraction}; it must not be negative.")
         if self.extension < 1:
-            raise ValueError(
+            raise QuantifyError(
                 f"extension = {self.extension}; below 1 the good fits would not meet it themselves."
             )
         if not 0 < self.overlap <= 1:
-            raise ValueError(f"overlap = {self.overlap}; it must lie in (0, 1].")
+            raise QuantifyError(f"overlap = {self.overlap}; it must lie in (0, 1].")
 
 
 def line_segments(eps: Floats, y: Floats, rule: SegmentRule) -> tuple[Segment, ...]:
@@ -103,6 +120,17 @@ def line_segments(eps: Floats, y: Floats, rule: SegmentRule) -> tuple[Segment, .
     -----
     The paper's text grows fits up to q_max and speaks of 10 points; its numbers come from 2 q_max, stopping
     at the first failure, and from 11 points, which is what is done here.
+
+    Examples
+    --------
+    A curve that is flat at large scales and rises as -2 ln eps below eps = .1:
+
+    >>> import numpy as np
+    >>> from quantify import SegmentRule, line_segments
+    >>> eps = np.geomspace(1, 0.01, 41)
+    >>> y = np.maximum(0.0, -2 * np.log(eps / 0.1))
+    >>> [f"{abs(piece.s):.1f}" for piece in line_segments(eps, y, SegmentRule(points=8))]
+    ['0.0', '2.0']
     """
     a, b, o, s, n = find_segments(np.log(eps), np.asarray(y, dtype=float)[None, :], rule)
     return as_segments(eps, a[0, : n[0]], b[0, : n[0]], o[0, : n[0]], s[0, : n[0]])

@@ -7,11 +7,27 @@ from pathlib import Path
 
 import numpy as np
 
-from quantify.sums import CorrelationSums
+from quantify.correlation import CorrelationSums
+from quantify.errors import QuantifyError
 
 
-class TiseanFormatError(ValueError):
-    """A `.c2` file that cannot be read as correlation sums; the message names file, line and remedy."""
+class TiseanFormatError(QuantifyError):
+    """A `.c2` file that cannot be read as correlation sums; the message names file, line and remedy.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from quantify import TiseanFormatError, read_tisean
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "odd.c2")
+    ...     _ = path.write_text("0.5 0.1\\n")
+    ...     try:
+    ...         read_tisean(path)
+    ...     except TiseanFormatError as error:
+    ...         print(str(error).removeprefix(folder))
+    /odd.c2, line 1: numbers before the first '#dim= m'; this is not a .c2 file of d2.
+    """
 
 
 def read_tisean(path: str | PathLike[str], d: int = 1) -> CorrelationSums:
@@ -40,10 +56,25 @@ def read_tisean(path: str | PathLike[str], d: int = 1) -> CorrelationSums:
     TiseanFormatError
         If the file is malformed, truncated, or its dimensions do not fit `d`. (A file cut between two
         blocks, or between two rows of its first block, looks like a shorter run and passes.)
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from quantify import read_tisean
+    >>> rows = ["#center= 100", "#dim= 1", "1.0 0.5", "0.5 0.25", "#dim= 2", "1.0 0.25", "0.5 0.0625", ""]
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "two.c2")
+    ...     _ = path.write_text("\\n".join(rows))
+    ...     sums = read_tisean(path)
+    >>> sums
+    <CorrelationSums: m = 1..2, 2 scales from 1 down to 0.5>
+    >>> sums.C[1].tolist()
+    [0.25, 0.0625]
     """
     path = Path(path)
     if d < 1:
-        raise ValueError(f"d = {d} observables per time step; it must be at least 1.")
+        raise QuantifyError(f"d = {d} observables per time step; it must be at least 1.")
     blocks, centers = _parse(path)
     first_dim, (eps, _) = next(iter(blocks.items()))
     for dim, (block_eps, _) in blocks.items():
@@ -155,6 +186,19 @@ def write_tisean(path: str | PathLike[str], sums: CorrelationSums) -> None:
     ----------
     path : path of the file to write
     sums : CorrelationSums
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from quantify import correlation_sums, read_tisean, write_tisean
+    >>> from quantify.systems import Henon
+    >>> sums = correlation_sums(Henon().sample(1000, 1)[:, 0], tau=1, m_max=2, theiler=5)
+    >>> with TemporaryDirectory() as folder:
+    ...     write_tisean(f"{folder}/henon.c2", sums)
+    ...     again = read_tisean(f"{folder}/henon.c2")
+    >>> np.array_equal(again.C, sums.C)
+    True
     """
     # d2 normalises by n (n - 1) / 2: the n that belongs to the largest number of pairs examined.
     centers = round((1 + np.sqrt(1 + 8 * float(sums.examined.max()))) / 2)

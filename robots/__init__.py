@@ -1,19 +1,31 @@
 """Robots as Gymnasium environments: `gym.make("robots:selforg/Hexapod-v0")`.
 
-`ROBOTS` is the registry: whatever is in it is registered with Gymnasium, listed by `selforg bodies`
-and tested. A new robot is one short file and one line below.
+`ROBOTS` is the registry by short name.
+
+Examples
+--------
+>>> import gymnasium as gym
+>>> env = gym.make("robots:selforg/Hexapod-v0")
+>>> s, info = env.reset(seed=1)
+>>> s, reward, terminated, truncated, info = env.step(env.action_space.sample())
+>>> body = env.unwrapped
+>>> sorted(body.motion())
+['contacts', 'cx', 'cy', 'cz', 'spin', 'tilt', 'vx', 'vy', 'vz', 'x', 'y', 'z']
+>>> list(ROBOTS)
+['hexapod', 'snake', 'spherical', 'barrel']
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-import gymnasium as gym
-
+import robots.quiet  # noqa: F401  # first, before anything else imports the simulator
 from robots.barrel import Barrel, BarrelConfig
 from robots.base import RobotEnv
 from robots.config import RobotConfig
+from robots.errors import RobotError
+from robots.foreign import PlainBody, as_body, name_of
 from robots.hexapod import Hexapod, HexapodConfig
+from robots.motion_summary import motion_in_windows, motion_in_words
+from robots.observed import Description, Observed, longest_stays, peak
+from robots.registry import ROBOTS, RobotEntry, describe, description_of, find, name_mode, registered_name
+from robots.sheet import contact_sheet, data_sheet
 from robots.snake import Snake, SnakeConfig
 from robots.spherical import Spherical, SphericalConfig
 
@@ -21,54 +33,30 @@ __all__ = [
     "ROBOTS",
     "Barrel",
     "BarrelConfig",
+    "Description",
     "Hexapod",
     "HexapodConfig",
+    "Observed",
+    "PlainBody",
     "RobotConfig",
     "RobotEntry",
     "RobotEnv",
+    "RobotError",
     "Snake",
     "SnakeConfig",
     "Spherical",
     "SphericalConfig",
+    "as_body",
+    "contact_sheet",
+    "data_sheet",
+    "describe",
+    "description_of",
+    "find",
+    "longest_stays",
+    "motion_in_windows",
+    "motion_in_words",
+    "name_mode",
+    "name_of",
+    "peak",
+    "registered_name",
 ]
-
-
-@dataclass(frozen=True)
-class RobotEntry:
-    """A registered robot and how its behaviour is quantified by default.
-
-    Attributes
-    ----------
-    id
-        Name of the environment for `gymnasium.make`.
-    env
-        Environment class.
-    sensor
-        Index of the sensor whose time series is quantified.
-    tau
-        Delay of the embedding [steps].
-    m_max
-        Greatest embedding dimension.
-    """
-
-    id: str
-    env: type[RobotEnv]
-    sensor: int
-    tau: int
-    m_max: int
-
-    @property
-    def config(self) -> type[RobotConfig]:
-        """Config class of the environment."""
-        return self.env.Config
-
-
-ROBOTS: dict[str, RobotEntry] = {
-    "hexapod": RobotEntry("selforg/Hexapod-v0", Hexapod, sensor=0, tau=4, m_max=25),
-    "snake": RobotEntry("selforg/Snake-v0", Snake, sensor=6, tau=8, m_max=19),
-    "spherical": RobotEntry("selforg/Spherical-v0", Spherical, sensor=3, tau=8, m_max=15),
-    "barrel": RobotEntry("selforg/Barrel-v0", Barrel, sensor=2, tau=8, m_max=15),
-}
-
-for _entry in ROBOTS.values():
-    gym.register(_entry.id, f"{_entry.env.__module__}:{_entry.env.__name__}")

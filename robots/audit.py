@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from robots.base import RobotEnv
 from robots.body import Floats
+from robots.errors import RobotError
 
 Flags = NDArray[np.bool_]
 
@@ -57,6 +60,48 @@ class Books:
         grounded = np.flatnonzero(np.concatenate(([True], self.touching | self.assisted, [True])))
         return [(int(a), int(b) - 1) for a, b in pairwise(grounded) if b - 1 - a >= least]
 
+    def falls(self) -> Floats:
+        """Mean acceleration of the centre of mass in each flight [m/s²]."""
+        return np.array([(self.lift[b] - self.lift[a]) / ((b - a) * self.step) for a, b in self.flights()])
+
+    def balance(self) -> dict[str, float | None]:
+        """Where the energy comes from, in a few numbers.
+
+        Returns
+        -------
+        dict
+            `flights`, their number; `fall` and `fall_std`, mean and spread of `falls` (None without any);
+            `motors`, `ground` and `air`: net work of the servos, and what else was added to the energy on the
+            ground and in the air [J per s]; `assisted`, share of steps with assistance, which are left out.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from robots.audit import Books
+        >>> free_fall = Books(
+        ...     step=0.1,
+        ...     energy=np.full(6, 20.0),
+        ...     lift=-9.81 * np.arange(6) / 10,
+        ...     work=np.zeros(5),
+        ...     touching=np.zeros(5, bool),
+        ...     assisted=np.zeros(5, bool),
+        ... )
+        >>> found = free_fall.balance()
+        >>> found["flights"], round(found["fall"], 2), found["air"]
+        (1, -9.81, 0.0)
+        """
+        falls, free = self.falls(), ~self.assisted
+        seconds = len(self.work) * self.step
+        return {
+            "flights": len(falls),
+            "fall": float(np.mean(falls)) if len(falls) else None,
+            "fall_std": float(np.std(falls)) if len(falls) else None,
+            "motors": float(self.work[free].sum() / seconds),
+            "ground": float(self.rest[free & self.touching].sum() / seconds),
+            "air": float(self.rest[free & ~self.touching].sum() / seconds),
+            "assisted": float(self.assisted.mean()),
+        }
+
 
 def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
     """Let a controller act for so many control steps and keep the books of every physics step.
@@ -77,10 +122,25 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
 
     Raises
     ------
-    RuntimeError
+    RobotError
         When the simulation breaks down on the way.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robots import Barrel
+    >>> from robots.audit import audit
+    >>> class Still:
+    ...     def act(self, s):
+    ...         return np.zeros(2)
+    >>> env = Barrel()
+    >>> s, _ = env.reset(seed=0)
+    >>> books = audit(env, Still(), s, steps=10)
+    >>> books.step, len(books.work), len(books.energy)
+    (0.01, 20, 21)
     """
-    robot, client, links = env._robot, env._client, env._all_joints
+    world = env.world
+    robot, client, links = world.robot, world.client, world.joints
     inertia = [p.getDynamicsInfo(robot, i, physicsClientId=client) for i in (-1, *links)]
     masses = np.array([info[0] for info in inertia])
     moments = np.array([info[2] for info in inertia])
@@ -101,28 +161,22 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
         kinetic = 0.5 * (masses @ (velocities**2).sum(axis=1) + (moments * own**2).sum())
         energy.append(kinetic + env.config.gravity * masses @ heights)
         lift.append(masses @ velocities[:, 2] / masses.sum())
-        joints = p.getJointStates(robot, env._joints, physicsClientId=client)
+        joints = p.getJointStates(robot, world.motor_joints, physicsClientId=client)
         speeds.append([joint[1] for joint in joints])
         torques.append([joint[3] for joint in joints])
-        contacts = p.getContactPoints(robot, env._ground, physicsClientId=client)
+        contacts = p.getContactPoints(robot, world.ground, physicsClientId=client)
         touching.append(any(contact[9] > 0 for contact in contacts))
 
-    usual = env._assist
-
-    def assist(info: dict[str, Any]) -> None:
+    def note(info: dict[str, Any]) -> None:
         look()
-        usual(info)
         assisted.append(bool(info.get("upright_support", False)))
 
-    env._assist = assist  # type: ignore[method-assign]
-    try:
+    with env.watched_by(note):
         for _ in range(steps):
             s, _, terminated, _, info = env.step(controller.act(s).astype(np.float32))
             if terminated:
-                raise RuntimeError(f"the simulation broke down: {info['reason']}")
-        look()
-    finally:
-        env._assist = usual  # type: ignore[method-assign]
+                raise RobotError(f"the simulation broke down: {info['reason']}")
+    look()
     step = env.config.control_step / env.config.substeps
     speed = np.array(speeds)
     return Books(
@@ -133,3 +187,82 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
         touching=np.array(touching[1:]),
         assisted=np.array(assisted),
     )
+
+
+class _Limp:
+    """Asks nothing of the servos."""
+
+    def __init__(self, motors: int) -> None:
+        self.nothing = np.zeros(motors)
+
+    def act(self, s: NDArray[Any]) -> Floats:
+        return self.nothing
+
+
+def drop(env: RobotEnv, seed: int, height: float = 1.0, steps: int = 500) -> float:
+    """Let a robot like this one fall without power: its largest energy on the way, in units of the first.
+
+    Anything above 1 is energy out of nothing.
+
+    Parameters
+    ----------
+    env : RobotEnv
+        Left alone; another one with its settings falls, but for those of power and support, which are 0.
+    seed : int
+        Of its reset.
+    height : float
+        Above the starting pose [m].
+    steps : int
+        Control steps.
+
+    Examples
+    --------
+    >>> from robots import Hexapod
+    >>> from robots.audit import drop
+    >>> drop(Hexapod(), seed=0, steps=50) < 1.001
+    True
+    """
+    names = [f.name for f in fields(env.config) if "power" in f.name or f.name == "upright_support"]
+    off: dict[str, Any] = dict.fromkeys(names, 0.0)
+    with closing(type(env)(replace(env.config, **off))) as limp:
+        limp.reset(seed=seed)
+        snapshot = limp.snapshot()
+        snapshot["base"][2] += height
+        energy = audit(limp, _Limp(len(limp.motor_names)), limp.restore(snapshot), steps).energy
+    return float(energy[1:].max() / energy[0])
+
+
+def energy_words(physics: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Where the energy of robots comes from: sentences.
+
+    Parameters
+    ----------
+    physics : dict of lists of dict
+        By a name, for some robots, `Books.balance`, the `seed`, their `gravity` [m/s²] and as `passive` what
+        `drop` gives; or the `reason` why there is nothing to say.
+
+    Examples
+    --------
+    >>> from robots.audit import energy_words
+    >>> energy = {"motors": 0.5, "ground": -0.5, "air": 0.0, "passive": 1.0}
+    >>> energy_words({"walking": [energy | {"seed": 1, "flights": 0}, {"reason": "it fell"}]})[1]
+    'walking: it fell'
+    """
+    lines = []
+    for name, rows in physics.items():
+        good = [row for row in rows if "motors" in row]
+        if flying := [row for row in good if row["flights"]]:
+            falls = ", ".join(f"{row['fall']:.2f} ± {row['fall_std']:.2f}" for row in flying)
+            count = sum(row["flights"] for row in flying)
+            lines.append(
+                f"{name}: in {count} flights the centre of mass accelerates by {falls} m/s², "
+                f"g is {flying[0]['gravity']:g}"
+            )
+        for row in good:
+            lines.append(
+                f"{name}, seed {row['seed']}: servos give {row['motors']:+.3f} W, the ground "
+                f"{row['ground']:+.3f} W, stops and integrator in the air {row['air']:+.3f} W; dropped "
+                f"without power the energy never exceeds {row['passive']:.4f} of the first"
+            )
+        lines += [f"{name}: {row['reason']}" for row in rows if "reason" in row]
+    return lines

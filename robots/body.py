@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
+
+from robots.errors import RobotError
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +40,26 @@ class Body:
     motors: tuple[Motor, ...]
     sensors: tuple[Sensor, ...] = ()
     start_height: float = 0.0
+
+    def __post_init__(self) -> None:
+        known = self.joint_names
+        for motor in self.motors:
+            if motor.name not in known:
+                raise RobotError(
+                    f"motor {motor.name!r} moves no joint: give it the name of one of "
+                    f"{', '.join(map(repr, known))}"
+                )
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of all joints, moved by a motor or not, in the order of the text."""
+        try:
+            document = ElementTree.fromstring(self.urdf)
+        except ElementTree.ParseError as error:
+            raise RobotError(
+                f"the URDF text is not XML ({error}): compose it with the functions of robots.urdf"
+            ) from error
+        return tuple(joint.get("name", "") for joint in document.findall("joint"))
 
 
 def servo_force(deviation: Floats, power: Floats, damping: float) -> Floats:

@@ -6,10 +6,25 @@ from dataclasses import dataclass, fields
 from math import isfinite
 from typing import ClassVar
 
+from robots.errors import RobotError
+
 
 @dataclass(frozen=True, kw_only=True)
 class RobotConfig:
-    """Fields that all robots share. A change of a default is a new version of the environment."""
+    """Fields that all robots share. A change of a default is a new version of the environment.
+
+    Raises
+    ------
+    RobotError
+        When a field is not a number, or lies outside its range.
+
+    Examples
+    --------
+    >>> from robots import RobotConfig
+    >>> moon = RobotConfig(gravity=1.62, noise=0.0)
+    >>> moon.control_step / moon.substeps  # a physics step [s]
+    0.01
+    """
 
     control_step: float = 0.02
     """Duration of one environment step [s]."""
@@ -58,13 +73,13 @@ class RobotConfig:
             if isinstance(value, bool):
                 continue
             if not isinstance(value, int | float) or not isfinite(value):
-                raise ValueError(f"{name} is {value!r}: it must be a finite number")
+                raise RobotError(f"{name} is {value!r}: it must be a finite number")
             if value < 0 or (value == 0 and field.name not in self.MAY_BE_ZERO):
                 least = "zero or more" if field.name in self.MAY_BE_ZERO else "greater than zero"
-                raise ValueError(f"{name} is {value!r}: it must be {least}")
+                raise RobotError(f"{name} is {value!r}: it must be {least}")
             if isinstance(field.default, int) and not isinstance(value, int):
-                raise ValueError(f"{name} is {value!r}: it must be a whole number")
+                raise RobotError(f"{name} is {value!r}: it must be a whole number")
         if self.noise_rate > 1:
-            raise ValueError(f"{type(self).__name__}.noise_rate is {self.noise_rate!r}: it must be at most 1")
+            raise RobotError(f"{type(self).__name__}.noise_rate is {self.noise_rate!r}: it must be at most 1")
         if self.hard_stop < 1:
-            raise ValueError(f"{type(self).__name__}.hard_stop is {self.hard_stop!r}: it must be at least 1")
+            raise RobotError(f"{type(self).__name__}.hard_stop is {self.hard_stop!r}: it must be at least 1")

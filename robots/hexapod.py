@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from math import acos, hypot, pi, sin
 from typing import Any, ClassVar
 
+import numpy as np
 import pybullet as p
 
 from robots.base import RobotEnv
 from robots.body import Body, Motor, Sensor
 from robots.camera import Camera
 from robots.config import RobotConfig
+from robots.errors import RobotError
+from robots.observed import Description, Observed, peak
 from robots.urdf import Vector, box, capsule, joint, link, robot, sphere
 
 LEGS = ("right hind", "right middle", "right front", "left hind", "left middle", "left front")
@@ -24,11 +27,21 @@ WHITE = (0.95, 0.9, 0.8)
 REDS, BLUES = ((0.85, 0.4, 0.3), (0.6, 0.2, 0.2)), ((0.35, 0.6, 0.8), (0.2, 0.4, 0.6))
 HIP_MASS = 1e-3
 """Mass of the cross piece between the two axes of a shoulder [kg]."""
+UPRIGHT = pi / 2
+"""Tilt beyond which the soft support against turning over acts [rad]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HexapodConfig(RobotConfig):
-    """Body, servos and world of the hexapod."""
+    """Body, servos and world of the hexapod.
+
+    Examples
+    --------
+    >>> from robots import Hexapod, HexapodConfig
+    >>> on_the_moon = Hexapod(HexapodConfig(gravity=1.62))
+    >>> on_the_moon.config.gravity
+    1.62
+    """
 
     mass: float = 1.0
     """Total mass [kg]."""
@@ -67,10 +80,49 @@ class HexapodConfig(RobotConfig):
         super().__post_init__()
         legs = (1 - self.trunk_share) * self.mass
         if legs <= 6 * HIP_MASS:
-            raise ValueError(
+            raise RobotError(
                 f"HexapodConfig.trunk_share {self.trunk_share} of {self.mass} kg leaves {legs:.3g} kg for "
-                f"the legs: they need more than {6 * HIP_MASS} kg"
+                f"the legs: they need more than {6 * HIP_MASS} kg; lower trunk_share"
             )
+
+
+def jumping(observed: Observed) -> dict[str, float]:
+    """Jumping in numbers.
+
+    Returns
+    -------
+    dict
+        `frequency` [Hz] and `peak_share` of the largest peak in the spectrum of the trunk's height;
+        `height_std` [m]; `airtime`, share of the time without ground contact; `std_x1`, of the first sensor;
+        `tilt`, mean inclination of the trunk [rad]; `support`, share of steps in which the soft support
+        against turning over acts.
+    """
+    z, tilt = observed.motion["z"], observed.motion["tilt"]
+    frequency, share = peak(z, observed.rate / observed.every)
+    return {
+        "frequency": frequency,
+        "peak_share": share,
+        "height_std": float(z.std()),
+        "airtime": float(np.mean(observed.motion["contacts"] == 0)),
+        "std_x1": float(observed.sensors[:, 0].std()),
+        "tilt": float(tilt.mean()),
+        "support": float(np.mean(tilt > UPRIGHT)),
+    }
+
+
+def mode_of_jumping(numbers: dict[str, float]) -> str:
+    """Name what a hexapod does.
+
+    - jumping: airtime over .3 with a peak share over .8
+    - hopping: airtime over .02 otherwise
+    - up-down: no more airtime than that, std_x1 over .05
+    - quiet: none of these
+    """
+    if numbers["airtime"] > 0.3 and numbers["peak_share"] > 0.8:
+        return "jumping"
+    if numbers["airtime"] > 0.02:
+        return "hopping"
+    return "up-down" if numbers["std_x1"] > 0.05 else "quiet"
 
 
 class Hexapod(RobotEnv):
@@ -100,10 +152,29 @@ class Hexapod(RobotEnv):
 
     The soft support against turning over reports in `info["upright_support"]` whether it acted during
     the step. Reward and episode: see `RobotEnv`.
+
+    Examples
+    --------
+    >>> from robots import Hexapod
+    >>> env = Hexapod()
+    >>> s, _ = env.reset(seed=1)
+    >>> s, _, terminated, _, info = env.step([0.0] * 18)
+    >>> s.shape, terminated, info
+    ((19,), False, {'upright_support': False})
+    >>> env.sensor_names[0], env.sensor_names[18]
+    ('right hind up/down', 'vertical velocity')
     """
 
     Config = HexapodConfig
     config: HexapodConfig
+    description = Description(
+        jumping, mode_of_jumping, telling="airtime",
+        columns={
+            "frequency": ("peak [Hz]", ".2f"), "peak_share": ("share", ".2f"),
+            "height_std": ("height std [m]", ".3f"), "airtime": ("airtime", ".2f"),
+            "std_x1": ("std x_1", ".3f"), "tilt": ("tilt [rad]", ".2f"), "support": ("support", ".3f"),
+        },
+    )  # fmt: skip
     view = Camera(distance=2.1, yaw=20.0, pitch=-11.0)
 
     @classmethod
@@ -151,21 +222,21 @@ class Hexapod(RobotEnv):
         return Body(robot("hexapod", parts), tuple(motors), (velocity,), tibia * sin(KNEE) + TIBIA_RADIUS)
 
     def _further(self) -> list[float]:
-        return [self._velocity[2] / self.config.velocity_scale]
+        return [self.world.velocity[2] / self.config.velocity_scale]
 
     def _assist(self, info: dict[str, Any]) -> None:
         """Turn the trunk back by a torque that grows with the tilt beyond a right angle."""
         if not self.config.upright_support:
             return
-        x, y, z, w = self._orientation
+        x, y, z, w = self.world.orientation
         up = 1 - 2 * (x * x + y * y)  # vertical component of the trunk's z-axis
         info["upright_support"] = up < 0
         if up >= 0:
             return
         ahead, left = 2 * (x * z + y * w), 2 * (y * z - x * w)  # its components along the world's x and y
         # About (left, -ahead, 0), the horizontal axis that brings the trunk's z-axis up the short way.
-        torque = self.config.upright_support * (acos(max(up, -1.0)) - pi / 2) / (hypot(ahead, left) or 1.0)
+        torque = self.config.upright_support * (acos(max(up, -1.0)) - UPRIGHT) / (hypot(ahead, left) or 1.0)
         p.applyExternalTorque(
-            self._robot, -1, [torque * left, -torque * ahead, 0.0], p.WORLD_FRAME,
-            physicsClientId=self._client,
+            self.world.robot, -1, [torque * left, -torque * ahead, 0.0], p.WORLD_FRAME,
+            physicsClientId=self.world.client,
         )  # fmt: skip

@@ -1,4 +1,8 @@
-"""Coloured noise, and the state of its generator as an array of numbers that can be resumed exactly."""
+"""Coloured noise, and the state of its generator as an array of numbers that can be resumed exactly.
+
+Snapshots in files hold the words in the order below, *upper* halves first. The stored states of controllers
+hold the same six words with the lower halves first (controllers/generator.py): neither may change.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +11,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robots.errors import RobotError
+
 WORDS = 6
-HALF = 2**64 - 1
+"""Numbers that hold the state of a generator."""
+LOWER_HALF = 2**64 - 1
 
 
 def pack_generator(generator: np.random.Generator) -> NDArray[np.uint64]:
     """State of a PCG64 generator: the upper and lower halves of state and increment, then the spare draw."""
     state: Any = generator.bit_generator.state
     if state["bit_generator"] != "PCG64":
-        raise TypeError(f"snapshots need a generator of kind PCG64, not {state['bit_generator']}")
+        raise RobotError(
+            f"a {state['bit_generator']} generator cannot go into a snapshot: "
+            "use numpy.random.default_rng(seed)"
+        )
     now, increment = state["state"]["state"], state["state"]["inc"]
-    halves = [now >> 64, now & HALF, increment >> 64, increment & HALF]
+    halves = [now >> 64, now & LOWER_HALF, increment >> 64, increment & LOWER_HALF]
     return np.array([*halves, state["has_uint32"], state["uinteger"]], dtype=np.uint64)
 
 
 def unpack_generator(words: NDArray[np.uint64]) -> np.random.Generator:
     """Generator that goes on where the packed one was."""
-    a, b, c, d, has_spare, spare = (int(word) for word in words)
+    upper, lower, inc_upper, inc_lower, has_spare, spare = (int(word) for word in words)
     bits = np.random.PCG64()
     bits.state = {
         "bit_generator": "PCG64",
-        "state": {"state": a << 64 | b, "inc": c << 64 | d},
+        "state": {"state": upper << 64 | lower, "inc": inc_upper << 64 | inc_lower},
         "has_uint32": has_spare,
         "uinteger": spare,
     }

@@ -13,14 +13,35 @@ from robots.base import RobotEnv
 from robots.body import Body, Motor
 from robots.camera import Camera
 from robots.config import RobotConfig
+from robots.observed import Description, Observed, peak
 from robots.urdf import box, capsule, joint, link, robot
 
 SEGMENTS = 8
+LEAST_STD = 0.2
+"""Joint angles of a behaviour vary by more than this [limits]; otherwise the body just lies or slides."""
+LEAST_ROLL = 0.3
+"""Mean rate of turning about the long axis from which a snake rolls [rad/s]: a turn in 21 s."""
+MOST_ROLL = 0.15
+"""Mean rate of turning below which a snake that travels crawls, and does not roll [rad/s]."""
+LEAST_WAY = 0.1
+"""Way per radian of roll from which a snake rolls straight [m]: a wheel of its radius makes .12."""
+LEAST_SPEED = 0.03
+"""Mean speed from which a snake travels [m/s]: its own length in two minutes."""
+STRETCH = 10.0
+"""A snake that crawls in circles travels, too: its speed is that of ways of so many seconds [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SnakeConfig(RobotConfig):
-    """Body, servos and world of the snake."""
+    """Body, servos and world of the snake.
+
+    Examples
+    --------
+    >>> from robots import Snake, SnakeConfig
+    >>> with_scales = Snake(SnakeConfig(friction_along=0.1))
+    >>> with_scales.config.friction_along
+    0.1
+    """
 
     segment_length: float = 0.5
     """Distance of neighbouring joints [m]."""
@@ -40,6 +61,55 @@ class SnakeConfig(RobotConfig):
     """Servo's target speed is servo_speed/2 times the deviation from the set point [1/s]."""
 
     MAY_BE_ZERO: ClassVar[frozenset[str]] = RobotConfig.MAY_BE_ZERO | {"power"}
+
+
+def rolling(observed: Observed) -> dict[str, float]:
+    """Rolling and crawling in numbers.
+
+    Returns
+    -------
+    dict
+        `roll`, mean rate at which the segments turn about their own long axes, its sign told by the right
+        hand [rad/s]; `speed` of the centre of mass, mean over straight ways of 10 s [m/s]; `along` and
+        `across`, mean velocity in the direction of the body and to its left [m/s]; `frequency` [Hz] and
+        `peak_share` of the middle joint's first axis; `joint_std`, mean standard deviation of the joint
+        angles [limits]; `height`, mean of the highest segment [m].
+    """
+    m, rate = observed.motion, observed.rate / observed.every
+    centre = np.stack([m["cx"], m["cy"]], axis=1)
+    stretch = max(1, min(round(STRETCH * rate), len(centre) - 1))
+    ways = np.diff(centre[::stretch], axis=0)
+    middle = 2 * (observed.motors // 4)  # 6 of 14: the first axis of joint 4 of 7
+    frequency, share = peak(observed.sensors[:, middle], observed.rate)
+    return {
+        "roll": float(m["roll"].mean()),
+        "speed": float(np.hypot(*ways.T).mean() * rate / stretch) if len(ways) else 0.0,
+        "along": float(m["along"].mean()),
+        "across": float(m["across"].mean()),
+        "frequency": frequency,
+        "peak_share": share,
+        "joint_std": float(observed.sensors[:, : observed.motors].std(axis=0).mean()),
+        "height": float(m["top"].mean()),
+    }
+
+
+def mode_of_rolling(numbers: dict[str, float]) -> str:
+    """Name what a snake does.
+
+    - rolling: joint_std over .2 and roll over .3 rad/s in either direction
+    - rolling in an arc: the same with a way of less than .1 m per radian, for it goes in circles
+    - log-rolling: that much roll with stiffer joints, which is no behaviour
+    - crawling: joint_std over .2 and speed over .03 m/s with a roll below .15 rad/s
+    - writhing: joint_std over .2 otherwise
+    - quiet: none of these
+    """
+    roll, moves = abs(numbers["roll"]), numbers["joint_std"] > LEAST_STD
+    if roll > LEAST_ROLL:
+        straight = numbers["speed"] > LEAST_WAY * roll
+        return ("rolling" if straight else "rolling in an arc") if moves else "log-rolling"
+    if not moves:
+        return "quiet"
+    return "crawling" if numbers["speed"] > LEAST_SPEED and roll < MOST_ROLL else "writhing"
 
 
 class Snake(RobotEnv):
@@ -65,10 +135,27 @@ class Snake(RobotEnv):
     Servos much faster than the default (servo_speed of 20) need more than two substeps: joint speeds of
     30 rad/s are too fast for physics steps of .01 s, and the simulation blows up, which ends the episode.
     Reward and episode: see `RobotEnv`.
+
+    Examples
+    --------
+    >>> from robots import Snake
+    >>> env = Snake()
+    >>> s, _ = env.reset(seed=1)
+    >>> s, *_ = env.step([0.3, -0.3] * 7)
+    >>> env.sensor_names[6], s.shape
+    ('joint 4 sideways', (14,))
     """
 
     Config = SnakeConfig
     config: SnakeConfig
+    description = Description(
+        rolling, mode_of_rolling, telling="joint_std",
+        columns={
+            "roll": ("roll [1/s]", "+.2f"), "speed": ("speed [m/s]", ".3f"), "along": ("along [m/s]", "+.2f"),
+            "across": ("side [m/s]", "+.2f"), "frequency": ("peak [Hz]", ".2f"),
+            "peak_share": ("share", ".2f"), "joint_std": ("joint std", ".2f"), "height": ("top [m]", ".2f"),
+        },
+    )  # fmt: skip
     view = Camera(distance=4.8, pitch=-28.0)
 
     @classmethod
@@ -98,38 +185,38 @@ class Snake(RobotEnv):
     def _build(self) -> None:
         super()._build()
         if self.config.friction_along != 1:
-            for index in (-1, *self._joints[1::2]):
+            for index in (-1, *self.world.motor_joints[1::2]):
                 p.changeDynamics(
-                    self._robot, index, anisotropicFriction=[self.config.friction_along, 1, 1],
-                    physicsClientId=self._client,
+                    self.world.robot, index, anisotropicFriction=[self.config.friction_along, 1, 1],
+                    physicsClientId=self.world.client,
                 )  # fmt: skip
 
-    def measure(self) -> dict[str, float]:
-        """What an onlooker sees, on demand: as for every robot, and how the snake as a whole moves.
+    def motion(self) -> dict[str, float]:
+        """How the body stands and moves, as for every robot, and how the snake as a whole does.
 
         Returns
         -------
         dict
-            As `RobotEnv.measure`, whose base is the head, and: `roll`, the mean over the segments of the
+            As `RobotEnv.motion`, whose base is the head, and: `roll`, the mean over the segments of the
             spin of each about its own long axis [rad/s]; `along` and `across`, the mean velocity of the
             segments in the horizontal direction of the body (mean direction of its segments, towards the
             head) and to the left of it [m/s]; `top`, the height of the highest segment's centre [m].
         """
-        seen = super().measure()
+        found, w = super().motion(), self.world
         # The link behind each up/down joint is a segment; the base is the first.
         states = p.getLinkStates(
-            self._robot, self._joints[1::2], computeLinkVelocity=1, computeForwardKinematics=1,
-            physicsClientId=self._client,
+            w.robot, w.motor_joints[1::2], computeLinkVelocity=1, computeForwardKinematics=1,
+            physicsClientId=w.client,
         )  # fmt: skip
-        turns = [self._orientation, *(s[1] for s in states)]
+        turns = [w.orientation, *(s[1] for s in states)]
         axes = np.array([p.getMatrixFromQuaternion(turn)[0::3] for turn in turns])
-        spins = np.array([self._spin, *(s[7] for s in states)])
-        vx, vy, _ = np.mean([self._velocity, *(s[6] for s in states)], axis=0)
+        spins = np.array([w.spin, *(s[7] for s in states)])
+        vx, vy, _ = np.mean([w.velocity, *(s[6] for s in states)], axis=0)
         x, y, _ = axes.mean(axis=0)
         length = np.hypot(x, y) or 1.0
-        return seen | {
+        return found | {
             "roll": float((axes * spins).sum(axis=1).mean()),
             "along": float((vx * x + vy * y) / length),
             "across": float((vy * x - vx * y) / length),
-            "top": float(max(self._position[2], *(s[0][2] for s in states))),
+            "top": float(max(w.position[2], *(s[0][2] for s in states))),
         }

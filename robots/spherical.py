@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from robots.base import RobotEnv
-from robots.body import Body, Motor, Sensor
+from robots.body import Body
 from robots.camera import Camera
-from robots.config import RobotConfig
-from robots.urdf import Vector, hoop, joint, link, robot, sphere
-
-AXES: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-COLOURS: dict[str, Vector] = {"x": (0.85, 0.35, 0.25), "y": (0.3, 0.6, 0.35), "z": (0.25, 0.45, 0.75)}
+from robots.inner_weights import COLOURS, InnerWeights, InnerWeightsConfig
+from robots.urdf import ZERO, hoop, link, sphere
 
 
 @dataclass(frozen=True, kw_only=True)
-class SphericalConfig(RobotConfig):
-    """Body, servos and world of the spherical robot."""
+class SphericalConfig(InnerWeightsConfig):
+    """Body, servos and world of the spherical robot.
+
+    Examples
+    --------
+    >>> from robots import Spherical, SphericalConfig
+    >>> heavy = Spherical(SphericalConfig(weight_mass=0.5))
+    >>> _ = heavy.reset(seed=0)
+    >>> round(sum(heavy.masses().values()), 6)  # the shell has .3 kg
+    1.8
+    """
 
     radius: float = 0.25
     """Radius of the shell [m]."""
-    shell_mass: float = 0.3
-    """Mass of the shell [kg]."""
-    weight_mass: float = 0.2
-    """Mass of each of the three weights [kg]."""
     limit: float = 0.15
     """Range of the weights to either side of the centre [m]."""
-    power: float = 5.0
-    """Greatest force on a weight [N]."""
-    servo_speed: float = 15.0
-    """Servo's target speed is servo_speed/2 times the deviation from the set point [1/s]."""
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = RobotConfig.MAY_BE_ZERO | {"power"}
 
 
-class Spherical(RobotEnv):
+class Spherical(InnerWeights):
     """A ball of .9 kg and .25 m radius with three weights on perpendicular sliders through its centre.
 
     After Der & Martius, The Playful Machine (2012). Weights pass through one another.
@@ -53,34 +47,26 @@ class Spherical(RobotEnv):
     =====  ======================================  ==============  =============
 
     Reward and episode: see `RobotEnv`.
+
+    Examples
+    --------
+    >>> from robots import Spherical, SphericalConfig
+    >>> env = Spherical(SphericalConfig(noise=0.0))
+    >>> s, _ = env.reset(seed=0)
+    >>> [round(float(x), 6) + 0 for x in s]  # weights in the middle; only the z-axis points upwards
+    [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     """
 
     Config = SphericalConfig
     config: SphericalConfig
+    axes = ("x", "y", "z")
     view = Camera(distance=1.4)
-    sensor_unit = "position/limit"
 
     @classmethod
     def body(cls, config: SphericalConfig) -> Body:
         """Shell around the origin, drawn as three hoops; a weight per axis."""
         radius, mass = config.radius, config.shell_mass
-        hoops = [(rod, COLOURS[name]) for name in AXES for rod in hoop(name, 0.98 * radius)]
+        hoops = [(rod, COLOURS[name]) for name in cls.axes for rod in hoop(name, 0.98 * radius)]
         hollow = (2 / 3 * mass * radius**2,) * 3
-        parts = [link("shell", mass, sphere(radius), inertia=hollow, decoration=hoops, visible=False)]
-        for name, axis in AXES.items():
-            ball = sphere(radius / 6)
-            moment = config.weight_mass * ball.inertia[0]
-            parts += [
-                link(f"weight {name}", config.weight_mass, inertia=(moment,) * 3,
-                     decoration=[(ball, COLOURS[name])]),
-                joint(f"weight {name} slide", "shell", f"weight {name}", axis,
-                      config.hard_stop * config.limit, kind="prismatic"),
-            ]  # fmt: skip
-        motors = tuple(Motor(f"weight {name} slide", config.limit, config.power) for name in AXES)
-        # Slightly more than 1: a rotation matrix holds its unit length only up to rounding.
-        sensors = tuple(Sensor(f"axis {name} upwards", "1", 1.001) for name in AXES)
-        return Body(robot("spherical", parts), motors, sensors, radius)
-
-    def _further(self) -> list[float]:
-        x, y, z, w = self._orientation
-        return [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]
+        shell = link("shell", mass, sphere(radius), inertia=hollow, decoration=hoops, visible=False)
+        return cls.assemble(config, shell, sphere(radius / 6), [ZERO] * 3)

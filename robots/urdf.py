@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import cos, pi, sin
 
+from robots.errors import RobotError
+
 Vector = tuple[float, float, float]
 ZERO: Vector = (0.0, 0.0, 0.0)
 
@@ -107,7 +109,7 @@ def link(
     origin = "" if shape is None else f'<origin xyz="{_numbers(shape.xyz)}" rpy="{_numbers(shape.rpy)}"/>'
     if inertia is None:
         if shape is None:
-            raise ValueError(f"link {name!r} has no shape: state its inertia")
+            raise RobotError(f"link {name!r} has no shape: state its inertia")
         inertia = (mass * shape.inertia[0], mass * shape.inertia[1], mass * shape.inertia[2])
     ixx, iyy, izz = (repr(float(i)) for i in inertia)
     moments = f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0" ixz="0" iyz="0"/>'

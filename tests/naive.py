@@ -45,9 +45,11 @@ def henon(x, y, n, a, b):
 
 def line(x, y):
     """Least-squares line y = o - s x: (sum of squared residuals, o, s)."""
-    A = np.stack([np.ones_like(x), -x], axis=1)
-    (o, s), *_ = np.linalg.lstsq(A, y, rcond=None)
-    return np.sum((y - o + s * x) ** 2), o, s
+    x_mean, y_mean = x.sum() / len(x), y.sum() / len(y)
+    dx, dy = x - x_mean, y - y_mean
+    s = -(dx @ dy) / (dx @ dx)
+    rest = dy + s * dx
+    return rest @ rest, y_mean + s * x_mean, s
 
 
 def line_segments(x, y, L, p, sd_fraction=0.1, extension=2.0, overlap=0.3):
@@ -358,7 +360,8 @@ def ksg(columns, split, k, algorithm, theiler):
     terms = []
     for i in range(n):
         others = [j for j in range(n) if abs(i - j) > theiler]
-        nearest = sorted(others, key=lambda j: (max(dx[i, j], dy[i, j]), j))[:k]
+        away = np.maximum(dx[i], dy[i]).tolist()
+        nearest = sorted(others, key=lambda j: (away[j], j))[:k]
         if algorithm == 1:
             eps = max(dx[i, nearest[-1]], dy[i, nearest[-1]])
             counts[:, i] = np.sum(dx[i, others] < eps), np.sum(dy[i, others] < eps)
@@ -392,6 +395,7 @@ def correlation_counts(series, tau, m_max, eps, theiler):
     x = np.asarray(series, dtype=np.float64)
     x = x.reshape(len(x), -1)
     n = len(x) - (m_max - 1) * tau
+    eps = np.asarray(eps)
     counts = np.zeros((m_max, len(eps)), np.int64)
     total = 0
     for i in range(n):
@@ -400,7 +404,7 @@ def correlation_counts(series, tau, m_max, eps, theiler):
             distance = 0.0
             for m in range(m_max):
                 distance = max(distance, np.abs(x[i + m * tau] - x[j + m * tau]).max())
-                counts[m] += distance <= np.asarray(eps)
+                counts[m] += distance <= eps
     return counts, total
 
 

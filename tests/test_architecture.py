@@ -1,33 +1,144 @@
-"""The arrows between the packages point one way."""
+"""The arrows between packages, rooms and modules point one way; imports inside functions count, too."""
 
 import ast
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("robots", "controllers", "quantify", "experiments")
-ALLOWED = {
-    "robots": {"robots", "pybullet", "pybullet_utils", "pybullet_data", "numpy", "gymnasium"},
-    "controllers": {"controllers", "numpy", "numba"},
-    "quantify": {"quantify", "numpy", "scipy", "numba", "llvmlite", "matplotlib"},
+# What each package may import beside itself and the standard library.
+PACKAGES = {
+    "robots": {"pybullet", "pybullet_utils", "pybullet_data", "numpy", "gymnasium"},
+    "controllers": {"numpy", "numba"},
+    "quantify": {"numpy", "scipy", "numba", "llvmlite", "h5py", "matplotlib"},
+}
+# What each room of `experiments` may import of it, beside itself. A module at the top is a room of its own;
+# "" is the door, `experiments/__init__.py`.
+ROOMS = {
+    "errors": set(),
+    "feedback": set(),
+    "settings": {"errors"},
+    "console": {"feedback"},
+    "runfiles": {"errors", "settings"},
+    "sweeps": {"errors", "feedback", "settings", "runfiles"},
+    "pipeline": {"errors", "feedback", "settings", "runfiles", "sweeps"},
+    "reports": {"errors", "feedback", "settings", "console", "runfiles", "sweeps", "pipeline"},
+    "studies": {
+        *("errors", "feedback", "settings", "console"),
+        *("runfiles", "sweeps", "pipeline", "reports"),
+    },
+    "run": {"errors", "feedback", "console", "runfiles", "pipeline", "reports"},
+    "": {"errors", "run", "runfiles", "studies"},
+    "commands": {
+        *("errors", "feedback", "settings", "console"),
+        *("runfiles", "sweeps", "pipeline", "reports", "studies"),
+    },
+    "cli": {"errors", "feedback", "settings", "console", "commands"},
+}
+# Packages that only some rooms need to know.
+ONLY = {
+    "robots": {"pipeline", "reports", "studies", "commands", "run"},
+    "controllers": {"pipeline", "reports", "studies", "commands", "run", ""},
 }
 
 
-def imported_packages(source: str) -> set[str]:
-    """Top-level names of everything a module imports."""
+def modules() -> dict[str, Path]:
+    """All modules of the four packages by name."""
+    found = {}
+    for package in (*PACKAGES, "experiments"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(source: str, known: set[str]) -> set[str]:
+    """Modules that a source imports anywhere: `from package import module` is of the module, if it is one."""
     names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names.add(node.module.partition(".")[0])
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module, "relative imports hide where things are"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                names.add(inner if inner in known else node.module)
     return names
 
 
-@pytest.mark.parametrize("package", sorted(ALLOWED))
-def test_package_imports_only_what_it_may(package: str) -> None:
-    for path in sorted((ROOT / package).rglob("*.py")):
-        foreign = imported_packages(path.read_text()) - ALLOWED[package] - set(sys.stdlib_module_names)
-        assert not foreign, f"{path.relative_to(ROOT)} imports {sorted(foreign)}"
+def room(name: str) -> str:
+    """Room of a module of `experiments`."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def forbidden(name: str, imported: set[str]) -> list[str]:
+    """What a module imports although it may not, one sentence each."""
+    package = name.partition(".")[0]
+    wrong = []
+    for other in sorted(imported):
+        top = other.partition(".")[0]
+        if top == "experiments" and package == "experiments":
+            here, there = room(name), room(other)
+            if here != there and there not in ROOMS[here]:
+                wrong.append(f"{name} of the room {here!r} imports {other}")
+        elif package in PACKAGES and top not in {package, *PACKAGES[package], *sys.stdlib_module_names}:
+            wrong.append(f"{name} imports {other}")
+        elif top in ONLY and package == "experiments" and room(name) not in ONLY[top]:
+            wrong.append(f"{name} of the room {room(name)!r} imports {other}")
+    return wrong
+
+
+def cycle(graph: dict[str, set[str]]) -> list[str]:
+    """Modules that import one another in a circle; empty if none do."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    known = modules()
+    return {name: imports(path.read_text(), set(known)) for name, path in known.items()}
+
+
+def test_every_arrow_is_allowed(graph: dict[str, set[str]]) -> None:
+    assert [sentence for name, found in graph.items() for sentence in forbidden(name, found)] == []
+
+
+def test_nothing_imports_itself_in_a_circle(graph: dict[str, set[str]]) -> None:
+    assert cycle({name: {other for other in found if other in graph} for name, found in graph.items()}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "found"),
+    [
+        ("experiments.runfiles.hdf5", "from experiments.pipeline.learn import learn", 1),
+        ("experiments.pipeline.learn", "def f():\n    from experiments.studies import progress", 1),
+        ("experiments.sweeps.sweep", "import robots", 1),
+        ("experiments.studies.progress", "from experiments.pipeline.learn import learn", 0),
+        ("quantify.ksg", "import robots", 1),
+        ("robots.snake", "def f():\n    import experiments.cli", 1),
+        ("controllers.ulr", "import numpy, math", 0),
+    ],
+)
+def test_a_wrong_arrow_is_found(name: str, source: str, found: int) -> None:
+    assert len(forbidden(name, imports(source, set(modules())))) == found
+
+
+def test_a_circle_is_found() -> None:
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) and not cycle({"a": {"b"}, "b": set()})
+
+
+def test_the_hall_has_few_doors_and_no_module_is_long() -> None:
+    beside = [path.name for path in (ROOT / "experiments").glob("*.py") if path.name != "__init__.py"]
+    assert len(beside) <= 8, beside
+    long = {name: len(path.read_text().splitlines()) for name, path in modules().items()}
+    assert {name: lines for name, lines in long.items() if lines > 400} == {}
+    rooms = [path for path in (ROOT / "experiments").iterdir() if (path / "__init__.py").exists()]
+    for path in rooms:
+        assert "May import" in (path / "__init__.py").read_text(), path
+    assert {path.name for path in rooms} | {Path(name).stem for name in beside} | {""} == set(ROOMS)

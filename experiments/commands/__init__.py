@@ -1,4 +1,4 @@
-"""The command line, one module a command or two: parse, call, print.
+"""The command line: commands that are in no other room, and what every command prints.
 
 May import: everything. Nothing imports it but `cli`.
 """

@@ -1,4 +1,4 @@
-"""Body and controller in closed loop, from checkpoint to checkpoint.
+"""Bodies to experiment with, and a body and its controller in closed loop, from checkpoint to checkpoint.
 
 A checkpoint takes a snapshot of the body *and restores it*: the simulator's hidden caches cannot be
 stored, so an uninterrupted run forgets them at the same moments as one that was resumed, and both are
@@ -7,40 +7,69 @@ equal bit by bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+import controllers
+import robots
 from controllers import Controller, ControllerError
-from experiments.console import Report, hush
-from experiments.errors import ExperimentError, nearest, told
-from experiments.runfiles.growing import Arrays, Track, WorkFile
-from experiments.runfiles.run_file import with_prefix
+from experiments.errors import ExperimentError, nearest, refusing, where_raised
+from experiments.feedback import Advance
+from experiments.runfiles.contents import FrozenState, with_prefix
+from experiments.runfiles.growing import Arrays, GrowingFile, Track, read_state
 from experiments.settings import build
 
 CONTROLLER = "the controller broke down"
 """How the reason begins when it was not the simulation."""
+OBSERVED = "measures"
+"""Name in run files of what is noted down about the body from outside."""
+UNITS = {
+    **dict.fromkeys(("x", "y", "z", "cx", "cy", "cz"), "m"),
+    **dict.fromkeys(("vx", "vy", "vz"), "m/s"),
+    **{"spin": "rad/s", "tilt": "rad", "contacts": "1"},
+}
 
-with hush():  # the simulator greets on standard error when it is imported
-    import robots
+
+def find_body(name: str) -> robots.RobotEntry:
+    """A kind of body by name: of the registry, a user's own (also from this folder), or of Gymnasium."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        return robots.find(name)
+    except robots.RobotError as error:
+        known = nearest(name, robots.ROBOTS)
+        raise ExperimentError(f"unknown robot {name!r}; {known}; or your own as my_module:MyRobot") from error
 
 
-def find_robot(name: str) -> Any:
-    """Entry of the robot registry, or a clear error."""
-    if name not in robots.ROBOTS:
-        raise ExperimentError(f"unknown robot {name!r}; {nearest(name, robots.ROBOTS)}")
-    return robots.ROBOTS[name]
+def body_settings(robot: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """All settings of a body after changes of its defaults; refuses what does not exist or fit."""
+    with refusing(robots.RobotError):
+        config = find_body(robot).config
+    return changes if config is None else vars(build(config, changes, f"the {robot}"))
 
 
 def make_body(robot: str, settings: dict[str, Any], render_mode: str | None = None) -> Any:
-    """The environment of a robot, without Gymnasium's wrappers: nothing here needs their checks."""
-    entry = find_robot(robot)
-    config = build(entry.config, settings, f"the {robot}")
-    return gym.make(entry.id, config=config, render_mode=render_mode, disable_env_checker=True).unwrapped
+    """The body of a robot with these settings."""
+    with refusing(robots.RobotError):
+        return find_body(robot).make(body_settings(robot, settings), render_mode)
+
+
+@contextmanager
+def using_body(robot: str, settings: dict[str, Any], live: Any = None) -> Iterator[Any]:
+    """The live body of the user, or else one that is made for this block and closed after it."""
+    body = make_body(robot, settings) if live is None else live
+    try:
+        yield body
+    finally:
+        if live is None:
+            body.close()
 
 
 @dataclass(frozen=True)
@@ -73,16 +102,8 @@ class Loop:
         """What a recording of this loop consists of."""
         body = self.body
         return [
-            Track(
-                "sensors", (len(body.sensor_names),), "<f4", 1, names(body.sensor_names, body.sensor_units)
-            ),
-            Track(
-                "actions",
-                (len(body.motor_names),),
-                "<f4",
-                1,
-                names(body.motor_names, ["1"] * len(body.motor_names)),
-            ),
+            _columns("sensors", body.sensor_names, body.sensor_units),
+            _columns("actions", body.motor_names, ["1"] * len(body.motor_names)),
             *(watch.track for watch in self.watches),
         ]
 
@@ -93,6 +114,12 @@ class Loop:
         state = {f"body/{key}": value for key, value in snapshot.items()}
         state |= {f"controller/{key}": value for key, value in self.controller.state().items()}
         return state | {"sensors": self.s}
+
+    def freeze(self, minutes: float, step: int) -> FrozenState:
+        """The controller as it is now, never to learn again, and the body with it."""
+        frozen = self.controller.freeze()
+        kind = f"{type(frozen).__module__}:{type(frozen).__qualname__}"
+        return FrozenState(minutes, step, kind, frozen.state(), self.body.snapshot(), self.s)
 
     def resume(self, state: Arrays) -> None:
         """Go on from a checkpoint."""
@@ -120,7 +147,7 @@ class Loop:
                 s, _, ended, _, info = step(actions[i])
             # Of the controller, its arithmetic included, or of the body about the controller's action.
             except (ValueError, ArithmeticError) as error:
-                words = str(error) if isinstance(error, ControllerError) else told(error)
+                words = str(error) if isinstance(error, ControllerError) else where_raised(error)
                 reason, done = f"{CONTROLLER} at step {t}: {words}", t
                 break
             if ended:
@@ -139,42 +166,25 @@ class Loop:
 
 def drive(
     loop: Loop,
-    work: WorkFile,
+    work: GrowingFile,
     stops: Iterable[int],
     *,
     first: int = 0,
     at_stop: Callable[[int], None] = lambda step: None,
-    report: Report = lambda done, total: None,
+    advance: Advance = lambda done, total: None,
 ) -> str:
-    """Run a loop from wherever its work file stands to the last of its stops, with a commit at each.
+    """Run a loop from wherever its growing file stands to the last of its stops, with a commit at each.
 
-    Parameters
-    ----------
-    loop, work
-        What runs, and where it is written.
-    stops
-        Steps at which to take a checkpoint; `first` must be among them, unless it is 0.
-    first
-        Steps before this one are not written: row 0 of the file belongs to it.
-    at_stop
-        Called at each stop, before the commit (and again when a run goes on from there).
-    report
-        Called with the steps done and wanted after each commit.
-
-    Returns
-    -------
-    str
-        Why the run ended early; empty if it did not.
+    Steps before `first`, one of the stops unless it is 0, are not written. `at_stop` is called at each stop,
+    before the commit (and again when a run goes on from there). Returns why the run ended early, or "".
     """
-    state = work.state()
+    state = read_state(work.path)
     if "reason" in state:
         return state["reason"].tobytes().decode()
     loop.resume(state)
     at_stop(work.steps)
-    stops = sorted(stops)
-    for stop in stops:
-        if stop <= work.steps:
-            continue
+    left = sorted(stop for stop in stops if stop > work.steps)
+    for stop in left:
         block = loop.advance(work.steps, stop, first)
         if work.steps >= first:
             for name, rows in block.rows.items():
@@ -185,10 +195,22 @@ def drive(
         state = loop.checkpoint()
         at_stop(stop)
         work.commit(stop, state)
-        report(stop, stops[-1])
+        advance(stop, left[-1])
     return ""
 
 
-def names(channels: Sequence[str], units: Sequence[str]) -> dict[str, Any]:
-    """Attributes of a dataset that name its columns."""
-    return {"names": list(channels), "units": list(units)}
+def _columns(name: str, columns: Sequence[str], units: Sequence[str], every: int = 1) -> Track:
+    """A track of which every column has a name and a unit."""
+    return Track(name, (len(columns),), "<f4", every, {"names": list(columns), "units": list(units)})
+
+
+def thaw(state: FrozenState) -> Controller:
+    """The controller of a frozen state, ready to act."""
+    return controllers.find(state.kind).from_state(state.controller)
+
+
+def observations(body: Any, every: int) -> list[Watch]:
+    """What is noted down about the body from outside every so many steps; nothing if it tells nothing."""
+    keys = list(body.motion())
+    track = _columns(OBSERVED, keys, [UNITS.get(key, "") for key in keys], every)
+    return [Watch(track, lambda: list(body.motion().values()))] if keys else []

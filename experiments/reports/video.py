@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import subprocess
+import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import closing
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import tyro
 from numpy.typing import NDArray
 
-import controllers
-from experiments.console import bars, say
-from experiments.errors import ExperimentError, FileError, nearest
-from experiments.pipeline.loop import make_body
-from experiments.runfiles import run_file as log
+from experiments.errors import ExperimentError, FileError
+from experiments.feedback import SILENT, Advance, Feedback
+from experiments.pipeline.loop import make_body, thaw
+from experiments.runfiles.atomic import replacing
+from experiments.runfiles.contents import FrozenState
 from experiments.runfiles.library import find_behaviour
+from experiments.runfiles.run_file import open_run_file
+from experiments.settings import settings
+
+Pictures = Iterator[NDArray[np.uint8]]
 
 
-@dataclass(frozen=True)
+@settings
 class Video:
     """Film the behaviour of a frozen controller."""
 
@@ -39,68 +46,52 @@ class Video:
     """Pictures per second, in real time."""
     pictures: int = 6
     """Pictures of a film strip (OUT.png), evenly spread over --seconds."""
-    quiet: bool = False
-    """Say nothing while working."""
 
 
-def video(config: Video) -> Path:
+def video(config: Video, feedback: Feedback = SILENT) -> Path:
     """Film a frozen behaviour from the moment it was frozen; memory does not grow with the length.
 
     A name that ends in .png gets a film strip: pictures side by side, the first at the left.
-
-    Raises
-    ------
-    ExperimentError
-        When the run lacks that freeze time, or a setting does not fit.
     """
     if config.seconds <= 0 or config.skip < 0 or config.fps <= 0:
         raise ExperimentError("--seconds and --fps must be greater than 0, --skip must be 0 or more")
-    path, out = _paths(config)
-    if out.suffix.lower() not in (".mp4", ".mkv", ".mov", ".png"):
+    path, out = config.run, config.out
+    if config.behaviour:
+        if out is not None:
+            raise ExperimentError(f"--behaviour takes the place of {path}: give the film's name alone")
+        path, out = find_behaviour(config.behaviour), path
+    if path is None or out is None:
+        raise ExperimentError("give RUN.h5 and OUT.mp4, or --behaviour NAME and OUT.mp4")
+    strip = out.suffix.lower() == ".png"
+    if not strip and out.suffix.lower() not in (".mp4", ".mkv", ".mov"):
         raise ExperimentError(f"{out} must end in .mp4, .mkv, .mov, or in .png for a film strip")
-    with log.open_run(path) as run:
+    with open_run_file(path) as run:
         if not run.frozen:
             raise FileError(f"{path} holds no frozen controller yet")
-        name = list(run.frozen)[-1] if config.freeze is None else log.label(config.freeze)
-        if name not in run.frozen:
-            raise FileError(f"{path} has no controller frozen at {name}; {nearest(name, run.frozen)}")
-        robot, settings, frozen = run.robot, run.config["body"], run.frozen[name]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = out.with_name(f".{out.stem}.tmp{out.suffix}")
-    try:
-        if out.suffix.lower() == ".png":
-            _write_strip(temporary, robot, settings, frozen, config)
+        last = next(reversed(run.frozen.items()))
+        name, frozen = last if config.freeze is None else run.frozen_at(config.freeze)
+        robot, body = run.robot, run.config["body"]
+    fps = config.pictures / config.seconds if strip else config.fps
+    shots = pictures(robot, body, frozen, config.skip, config.seconds, fps)
+    with replacing(out) as temporary, feedback.bars() as bar:
+        if strip:
+            _write_strip(temporary, shots)
         else:
-            _write_film(temporary, robot, settings, frozen, config)
-        temporary.replace(out)
-    finally:
-        temporary.unlink(missing_ok=True)
-    say(f"{out}: {config.seconds:g} s of {config.behaviour or name}", config.quiet)
+            _write_film(temporary, shots, fps, round(config.seconds * fps), bar("film [pictures]"))
+    feedback.say(f"{out}: {config.seconds:g} s of {config.behaviour or name}")
     return out
 
 
-def _paths(config: Video) -> tuple[Path, Path]:
-    """What to film and where to write it."""
-    run, out = config.run, config.out
-    if config.behaviour:
-        if out is not None:
-            raise ExperimentError(f"--behaviour takes the place of {run}: give the film's name alone")
-        run, out = find_behaviour(config.behaviour), run
-    if run is None or out is None:
-        raise ExperimentError("give RUN.h5 and OUT.mp4, or --behaviour NAME and OUT.mp4")
-    return run, out
-
-
 def pictures(
-    robot: str, settings: dict[str, object], frozen: log.FrozenState, skip: float, seconds: float, fps: float
-) -> Iterator[NDArray[np.uint8]]:
+    robot: str, settings: dict[str, Any], frozen: FrozenState, skip: float, seconds: float, fps: float
+) -> Pictures:
     """Let a frozen controller act and draw it, `fps` times per second of simulated time."""
-    body = make_body(robot, dict(settings), render_mode="rgb_array")
-    controller = controllers.find(frozen.kind).from_state(frozen.controller)
-    try:
+    controller = thaw(frozen)
+    with closing(make_body(robot, settings, render_mode="rgb_array")) as body:
         s = body.restore(frozen.body)
         rate = 1 / body.config.control_step
-        first, steps = round(skip * rate), round((skip + seconds) * rate)
+        first = round(skip * rate)
+        steps = max(first + 1, round((skip + seconds) * rate))
         # The k-th picture is due at the control step nearest to k/fps.
         due = {first + round(k * rate / fps) for k in range(max(1, round(seconds * fps)))}
         for t in range(steps):
@@ -109,44 +100,40 @@ def pictures(
             s, _, ended, _, info = body.step(controller.step(s).astype(np.float32))
             if ended:
                 raise ExperimentError(f"the simulation broke down at step {t}: {info['reason']}")
-    finally:
-        body.close()
 
 
-def _write_film(
-    path: Path, robot: str, settings: dict[str, object], frozen: log.FrozenState, config: Video
-) -> None:
+def _write_film(path: Path, shots: Pictures, fps: float, total: int, advance: Advance) -> None:
     import imageio_ffmpeg
 
-    writer = None
-    total = max(1, round(config.seconds * config.fps))
-    with bars(config.quiet) as bar:
-        report = bar("film [pictures]")
-        shots = pictures(robot, settings, frozen, config.skip, config.seconds, config.fps)
-        for done, picture in enumerate(shots):
-            if writer is None:
-                height, width = picture.shape[:2]
-                writer = imageio_ffmpeg.write_frames(
-                    str(path), (width, height), fps=config.fps, macro_block_size=2, ffmpeg_log_level="error"
-                )
-                writer.send(None)
-            writer.send(picture)
-            report(done + 1, total)
-    if writer is not None:
-        writer.close()
+    first = next(shots)
+    look = {"macro_block_size": 2, "ffmpeg_log_level": "error"}
+    writer = imageio_ffmpeg.write_frames(str(path), first.shape[1::-1], fps=fps, **look)
+    writer.send(None)
+    for done, picture in enumerate(chain([first], shots), start=1):
+        writer.send(picture)
+        advance(done, max(1, total))
+    writer.close()
 
 
-def _write_strip(
-    path: Path, robot: str, settings: dict[str, object], frozen: log.FrozenState, config: Video
-) -> None:
+def _write_strip(path: Path, shots: Pictures) -> None:
     """Pictures in a row; each is drawn by the camera that follows the robot and cut to its middle."""
     import matplotlib.image
 
-    fps = config.pictures / config.seconds
-    shots = [
-        picture[:, picture.shape[1] // 12 : -picture.shape[1] // 12]
-        for picture in pictures(robot, settings, frozen, config.skip, config.seconds, fps)
-    ]
-    gap = np.full((shots[0].shape[0], 4, 3), 255, np.uint8)
-    row = [part for shot in shots for part in (shot, gap)][:-1]
-    matplotlib.image.imsave(path, np.hstack(row)[::2, ::2], format="png")
+    cut = [shot[:, shot.shape[1] // 12 : -shot.shape[1] // 12] for shot in shots]
+    row = np.hstack([np.pad(shot, ((0, 0), (0, 4), (0, 0)), constant_values=255) for shot in cut])[:, :-4]
+    matplotlib.image.imsave(path, row[::2, ::2], format="png")
+
+
+def first_picture(film: bytes) -> bytes:
+    """The first picture of a film as JPEG: shown before it plays, and on paper."""
+    import imageio_ffmpeg
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "film.mp4"
+        path.write_bytes(film)
+        read = [imageio_ffmpeg.get_ffmpeg_exe(), "-loglevel", "error", "-i", str(path)]
+        done = subprocess.run([*read, "-frames:v", "1", "-f", "mjpeg", "-"], capture_output=True, check=False)
+    if done.returncode or not done.stdout:
+        detail = done.stderr.decode(errors="replace").strip() or "it holds no picture"
+        raise ExperimentError(f"a film cannot be read: {detail}")
+    return done.stdout

@@ -3,16 +3,20 @@
 HDF5 checks its own tables only in the file format of version 1.10 and later, and never the heap that holds
 strings of variable length: a few zeros there make the library search for ever. So files are written in that
 format, strings have a fixed length, and small arrays carry a CRC-32 (large ones are stored in chunks with
-checksums). Reading takes strings of both kinds.
+checksums). Reading takes strings of both kinds. Of a damaged file, a piece that cannot be read is lost, and
+the next is tried.
 """
 
 from __future__ import annotations
 
+import io
+import os
+import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import h5py
 import numpy as np
@@ -20,8 +24,12 @@ from numpy.typing import NDArray
 
 from experiments.errors import ExperimentError, FileError
 
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
 CHECKSUM = "crc32"
+COMPRESSED = {"compression": "gzip", "compression_opts": 1, "shuffle": True, "fletcher32": True}
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+# What h5py, and our own checks of what it gave, raise about a damaged file. Anything else is a mistake in the
+# program and is to be seen as one.
+DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, EOFError, OverflowError, zlib.error)
 
 
 def writable(path: Path, mode: str) -> h5py.File:
@@ -53,33 +61,41 @@ def open_hdf5(path: Path) -> h5py.File:
 @contextmanager
 def reading(path: Path) -> Iterator[h5py.File]:
     """Read from a file; whatever a damaged one raises comes out as a clear error."""
-    with open_hdf5(path) as file, sound(path):
+    with open_hdf5(path) as file, naming_damage(path):
         yield file
 
 
 @contextmanager
-def sound(path: Path) -> Iterator[None]:
-    """Turn anything that reading a damaged file raises into a clear error."""
+def naming_damage(path: Path) -> Iterator[None]:
+    """Turn what reading a damaged file raises into a clear error."""
     try:
         yield
     except ExperimentError:
         raise
-    except Exception as error:
+    except DAMAGE as error:
         raise damaged(path, error) from error
 
 
-def damaged(path: Path, error: Exception | str) -> FileError:
+def damaged(path: Path, error: Exception) -> FileError:
     """The error for a broken file; it says how many rows `selforg salvage` would save."""
-    from experiments.runfiles.salvage import survey
-
-    found = survey(path)
-    if found:
-        rows = ", ".join(f"{count} rows of {name}" for name, count in found.items())
-        rescue = f"{rows} can be saved with `selforg salvage {path} NEW.h5`"
-    else:
-        rescue = "nothing can be saved"
+    found = []
+    with opened_as_far_as_possible(path) as file:
+        for name, item in walk(file) if file is not None else ():
+            recording, _, track = name.rpartition("/")
+            if track == "sensors" and isinstance(item, h5py.Dataset) and not name.startswith("frozen/"):
+                rows = readable_rows(item, path.stat().st_size)
+                found += [f"{rows} rows of {recording}"] if rows else []
+    saved = f"{', '.join(found)} can be saved with `selforg salvage {path} NEW.h5`"
     detail = (str(error).strip("\"'").splitlines() or [type(error).__name__])[0]
-    return FileError(f"{path} is damaged ({detail}); {rescue}")
+    return FileError(f"{path} is damaged ({detail}); {saved if found else 'nothing can be saved'}")
+
+
+def members(group: h5py.Group) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
+    """Name and object of all that a group holds; raises ValueError if one of them is gone."""
+    for name, item in group.items():
+        if item is None:
+            raise ValueError(f"{group.name}/{name} is gone")
+        yield name, item
 
 
 def put_attributes(item: h5py.Group | h5py.Dataset, values: Mapping[str, Any]) -> None:
@@ -116,13 +132,10 @@ def _crc(dataset: h5py.Dataset) -> int:
 
 
 def _fixed(value: Any) -> Any:
-    if isinstance(value, str):
-        data = value.encode()
-        return np.array(data, dtype=h5py.string_dtype("utf-8", max(1, len(data))))
-    if isinstance(value, list | tuple) and value and all(isinstance(part, str) for part in value):
-        parts = [part.encode() for part in value]
-        length = max(1, *map(len, parts))
-        return np.array(parts, dtype=h5py.string_dtype("utf-8", length))
+    parts = [value] if isinstance(value, str) else value
+    if isinstance(parts, list | tuple) and parts and all(isinstance(part, str) for part in parts):
+        encoded = np.char.encode(value, "utf-8")
+        return encoded.astype(h5py.string_dtype("utf-8", max(1, encoded.itemsize)))
     return value
 
 
@@ -133,3 +146,79 @@ def text(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "SO":
         return tuple(text(part) for part in value)
     return value
+
+
+class _Padded(io.RawIOBase):
+    """A file of which everything behind its end, up to the length it should have, reads as zeros."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._file = raw.fileno()
+        self._at, self._size = 0, os.fstat(self._file).st_size
+        # Where the superblock keeps the end of the file: version 3 is ours, version 0 that of older files.
+        head, places = os.pread(self._file, 56, 0), {0: 40, 2: 28, 3: 28}
+        if len(head) == 56 and head.startswith(SIGNATURE) and head[8] in places:
+            self._size = max(self._size, *struct.unpack_from("<Q", head, places[head[8]]))
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = max(0, min(len(buffer), self._size - self._at))
+        buffer[:wanted] = os.pread(self._file, wanted, self._at).ljust(wanted, b"\0")
+        self._at += wanted
+        return wanted
+
+
+@contextmanager
+def opened_as_far_as_possible(path: Path) -> Iterator[h5py.File | None]:
+    """A damaged file as if it had its full length, without a copy; None if HDF5 cannot open it at all."""
+    with open(path, "rb") as raw:
+        opened = nullcontext()
+        with suppress(*DAMAGE):
+            opened = h5py.File(_Padded(raw), "r")
+        with opened as file:
+            yield file
+
+
+def walk(group: h5py.Group, prefix: str = "") -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
+    """All objects that can be reached; a branch that cannot be read is passed over."""
+    names = []
+    with suppress(*DAMAGE):
+        names = [name for name in group if isinstance(name, str)]  # bytes: not even the name is intact
+    for name in names:
+        with suppress(*DAMAGE):
+            item = group[name]
+            yield prefix + name, item
+            if isinstance(item, h5py.Group):
+                yield from walk(item, f"{prefix}{name}/")
+
+
+def readable_rows(dataset: h5py.Dataset, size: int) -> int:
+    """Leading rows that lie before the end of the damaged file and agree with their checksums."""
+    good = 0
+    with suppress(*DAMAGE):
+        if dataset.chunks is None:
+            return _contiguous_rows(dataset, size)
+        while good < dataset.shape[0]:
+            # A chunk that the index does not know reads as zeros; one beyond the end is not data either.
+            chunk = dataset.id.get_chunk_info_by_coord((good, *[0] * (dataset.ndim - 1)))
+            if chunk.byte_offset is None or chunk.byte_offset + chunk.size > size:
+                break
+            stop = min(good + dataset.chunks[0], dataset.shape[0])
+            dataset[good:stop]
+            good = stop
+    return good
+
+
+def _contiguous_rows(dataset: h5py.Dataset, size: int) -> int:
+    """Valid rows of a dataset whose rows follow one another in the file."""
+    offset = dataset.id.get_offset()
+    if offset is None or dataset.shape == ():
+        return 0
+    width = dataset.dtype.itemsize * int(np.prod(dataset.shape[1:], dtype=int))
+    rows = min(int(dataset.shape[0]), max(0, size - offset) // max(1, width))
+    if "every" in dataset.attrs and "commit" in dataset.file:
+        steps = int(dataset.file["commit"][0]) - int(dataset.parent.attrs.get("transient", 0))
+        rows = min(rows, -(-max(0, steps) // int(dataset.attrs["every"])))
+    return rows

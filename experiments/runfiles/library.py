@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import ExperimentError, FileError, nearest
-from experiments.runfiles import run_file as log
+from experiments.runfiles.atomic import replacing
 from experiments.runfiles.hdf5 import attributes, reading
+from experiments.runfiles.run_file import fingerprint, open_run_file
 from experiments.settings import difference
 
 FOLDER = Path(__file__).parent / "behaviours"
@@ -39,19 +40,19 @@ def shipped(folder: Path = FOLDER) -> dict[str, Shipped]:
     """All behaviours in a folder, by name."""
     found = {}
     for path in sorted(folder.glob("*.h5")):
-        with log.open_run(path) as run, reading(path) as file:
+        with open_run_file(path) as run, reading(path) as file:
             (frozen,) = run.frozen.values()
-            told = attributes(file)
+            attrs = attributes(file)
             found[path.stem] = Shipped(
                 name=path.stem,
                 path=path,
-                about=told["about"],
+                about=attrs["about"],
                 robot=run.robot,
                 controller=run.controller,
                 seed=run.seed,
                 minutes=frozen.minutes,
-                command=told["command"],
-                numbers=json.loads(told["numbers"]),
+                command=attrs["command"],
+                numbers=json.loads(attrs["numbers"]),
             )
     return found
 
@@ -74,19 +75,13 @@ def fetch_file(source: Path, folder: Path) -> Path:
     """A copy of the file of a behaviour in a folder; what is there already must be of the same controller."""
     path = folder / source.name
     if path.exists():
-        with log.open_run(source) as ours, log.open_run(path) as theirs:
-            other = difference(ours.config, theirs.config) or _fingerprints(ours) != _fingerprints(theirs)
-        if other:
-            raise FileError(
-                f"{path} is another run than the behaviour {source.stem}; move it away or delete it"
-            )
+        with open_run_file(source) as ours, open_run_file(path) as theirs:
+            begun = [{name: fingerprint(run, name) for name in run.frozen} for run in (ours, theirs)]
+            same = begun[0] == begun[1] and not difference(ours.config, theirs.config)
+        if not same:
+            other = f"{path} is another run than the behaviour {source.stem}"
+            raise FileError(f"{other}; move it away or delete it")
         return path
-    folder.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    shutil.copyfile(source, temporary)
-    temporary.replace(path)
+    with replacing(path) as temporary:
+        shutil.copyfile(source, temporary)
     return path
-
-
-def _fingerprints(run: log.Run) -> dict[str, str]:
-    return {name: log.fingerprint(run, name) for name in run.frozen}

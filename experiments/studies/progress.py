@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import tyro
-from rich.table import Table
 
 import quantify as q
-from experiments.console import console, plain_table, say
 from experiments.errors import ExperimentError
-from experiments.pipeline.learn import Learn, learn_all
-from experiments.pipeline.loop import find_robot
-from experiments.pipeline.quantify import Quantify, quantify_behaviours
+from experiments.feedback import SILENT, Feedback
+from experiments.pipeline.learn import Learn, file_name, learn_all
+from experiments.pipeline.loop import find_body
+from experiments.pipeline.quantify import Quantify, quantify
 from experiments.pipeline.record import Record, record
-from experiments.runfiles import run_file as log
-from experiments.settings import Settings, command, outcome
-from experiments.sweeps.store import write_text
+from experiments.reports.tables import Table
+from experiments.runfiles.run_file import label, open_run_file
+from experiments.settings import ASIDE, Changes, Learner, Parallel, settings
+from experiments.studies.study import Study, document_of, numbered
 from quantify import plots
+from quantify.aliases import Figure
 
 QUANTITIES = ("D", "E_state", "E_mem", "E_core")
 
 
-@dataclass(frozen=True)
-class Progress:
+@settings
+class Progress(Learner, Changes, Parallel):
     """Learn, record and quantify: the table and the picture of learning progress."""
 
-    robot: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ROBOT")]
-    """Body to learn with, such as hexapod or snake."""
-    controller: str = "ulr"
-    """Learning rule by name, or your own as my_module:MyRule."""
     minutes: float = 8.0
     """Length of learning in simulated minutes."""
     freeze: tuple[float, ...] = (2.0, 4.0, 8.0)
@@ -49,96 +43,89 @@ class Progress:
     """Scales to average over; chosen for each behaviour if not given."""
     common: tuple[float, float] = (0.1, 0.4)
     """Scales on which core complexity is compared as well, the same for all behaviours."""
-    out: Path = Path("runs")
+    out: Path = field(default=Path("runs"), metadata=ASIDE)
     """Folder for runs, table and picture."""
-    jobs: int = 0
-    """Parallel processes; 0 for one per core."""
-    body: Settings = field(default_factory=dict)
-    """Settings of the body that differ from its defaults."""
-    rule: Settings = field(default_factory=dict)
-    """Settings of the learning rule that differ from its defaults."""
-    quiet: bool = False
-    """Say nothing while working."""
 
 
-def progress(config: Progress) -> dict[str, Any]:
-    """Run the whole experiment, print the table, save picture and numbers; goes on where it was interrupted.
+class LearningProgress(Study):
+    """Complexity at each freeze of one or several runs.
 
-    Returns
-    -------
-    dict
-        What is saved as JSON: the settings, and one row per seed and freeze time. A behaviour that broke
-        down or could not be quantified has the reason in its row.
+    The document has one row per seed and freeze time. A behaviour that broke down or could not be quantified
+    has the reason in its row.
     """
-    if not config.seeds:
-        raise ExperimentError("give at least one seed")
+
+    _title = "Learning progress of the {robot} under {controller}"
+
+    def tables(self) -> list[Table]:
+        """A line per seed and freeze."""
+        low, high = self.document["settings"]["common"]
+        heads = {
+            **{"seed": "", "min": "learning time", "std": "of the sensor", "D": "dimension ± sampling error"},
+            **dict.fromkeys(QUANTITIES[1:], "in nats ± sampling error"),
+            **{"s_min": "E_core for s_min from .05 to .1", "scales": "eps averaged over"},
+            f"on {low:g}-{high:g}": "E_core ± spread on scales that are the same for all",
+        }
+        return [Table(heads, [_cells(row, len(heads)) for row in self.document["rows"]], self.title)]
+
+    def sentences(self) -> list[str]:
+        """What speaks against the numbers."""
+        rows = self.document["rows"]
+        return [f"seed {r['seed']} {r['name']}: {caveat}" for r in rows for caveat in r.get("caveats", ())]
+
+    def figure(self) -> Figure:
+        """Complexities and dimension against learning time: a line per seed, and the median of several."""
+        chosen = self.document["settings"]
+        who = f"{chosen['robot']} under {chosen['controller']}"
+        points = [
+            plots.ProgressPoint(who, Path(row["run"]).stem, row["minutes"], _values(row))
+            for row in self.document["rows"]
+            if "E_core" in row
+        ]
+        title = f"{who}, {chosen['samples']:,} samples per behaviour"
+        return plots.progress(points, tuple(chosen["common"]), title)
+
+
+def progress(config: Progress, feedback: Feedback = SILENT) -> LearningProgress:
+    """Run the whole experiment, save picture and numbers; goes on where it was interrupted."""
     if not config.freeze:
         raise ExperimentError("give at least one freeze time; there is nothing to quantify without")
-    paths = learn_all([_learn_config(config, seed) for seed in dict.fromkeys(config.seeds)], config.jobs)
-    alive = []
+    stem = config.out / file_name(config.robot, config.controller)
+    what = (config.robot, config.controller, config.minutes, config.freeze)
+    outs = {seed: stem.with_name(f"{stem.name}-{seed}.h5") for seed in numbered(config.seeds)}
+    wanted = [Learn(*what, seed, out, body=config.body, rule=config.rule) for seed, out in outs.items()]
+    paths, frozen = learn_all(wanted, config.jobs, feedback), []
     for path in paths:
-        with log.open_run(path) as learned:
-            if learned.frozen:
-                alive.append(path)
-    if alive:
-        recordings = Record(tuple(alive), config.samples, transient=config.transient)
-        record(dataclasses.replace(recordings, jobs=config.jobs, quiet=config.quiet))
-    rows = [row for path in paths for row in _rows(path, config)]
-    document = {
-        "command": command("progress", config),
-        "settings": outcome(config),
-        "versions": log.versions(),
-        "rows": rows,
-    }
-    stem = config.out / f"{config.robot}-{config.controller.replace(':', '.')}-progress"
-    # A rule of one's own has a dot in its name, which is no suffix.
-    table_path, picture = (stem.with_name(stem.name + suffix) for suffix in (".json", ".png"))
-    write_text(table_path, json.dumps(document, indent=1) + "\n")
-    draw(document, picture)
-    console().print(table(document))
-    for row in rows:
-        for caveat in row.get("caveats", ()):
-            say(f"seed {row['seed']} {row['name']}: {caveat}", config.quiet)
-    print(f"picture: {picture}\nnumbers: {table_path}\nruns:    {', '.join(map(str, paths))}")
-    return document
+        with open_run_file(path) as run:
+            frozen += [path] if run.frozen else []
+    if frozen:
+        record(Record(tuple(frozen), config.samples, transient=config.transient, jobs=config.jobs), feedback)
+    rows = [row for path in paths for row in _rows(path, config, feedback)]
+    study = LearningProgress(document_of("progress", config, {"rows": rows}))
+    return study.save(stem.with_name(f"{stem.name}-progress"), "png", "json")
 
 
-def _learn_config(config: Progress, seed: int) -> Learn:
-    shared = {f.name for f in dataclasses.fields(Learn)} & {f.name for f in dataclasses.fields(Progress)} - {
-        "out"
-    }
-    name = config.controller.replace(":", ".")
-    return Learn(
-        **{key: getattr(config, key) for key in shared},
-        seed=seed,
-        out=config.out / f"{config.robot}-{name}-{seed}.h5",
-    )
-
-
-def _rows(path: Path, config: Progress) -> list[dict[str, Any]]:
-    """One row per freeze time of a run."""
-    with log.open_run(path) as run:
-        seed, reason = run.seed, run.learning.reason
-        sensor = find_robot(run.robot).sensor
-        wanted = [minutes for minutes in sorted(set(config.freeze)) if log.label(minutes) in run.behaviours]
-        amplitude = {
-            log.label(t): float(np.std(run.behaviours[log.label(t)].sensors[:, sensor])) for t in wanted
-        }
-        reasons = {name: run.behaviours[name].reason for name in amplitude}
-    settings = Quantify(str(path), freeze=tuple(wanted), eps_range=config.eps_range, quiet=config.quiet)
-    results, _, failures = quantify_behaviours(settings, path) if wanted else ({}, {}, {})
-    rows = []
-    for minutes in sorted(set(config.freeze)):
-        name = log.label(minutes)
-        row: dict[str, Any] = {"seed": seed, "name": name, "minutes": minutes, "run": str(path)}
-        if name not in amplitude:
-            row["reason"] = reason or "not recorded"
-        else:
-            row |= {"std": amplitude[name], "reason": reasons[name] or str(failures.get(name, ""))}
-        if name in results:
-            row |= _numbers(results[name], config.common)
-        rows.append(row)
-    return rows
+def _rows(path: Path, config: Progress, feedback: Feedback) -> list[dict[str, Any]]:
+    """Quantify the behaviours of a run; one row per freeze time."""
+    times = {label(minutes): minutes for minutes in sorted(set(config.freeze))}
+    with open_run_file(path) as run:
+        seed, sensor = run.seed, find_body(run.robot).sensor
+        rows: dict[str, dict[str, Any]] = {}
+        for name in times:
+            if behaviour := run.behaviours.get(name):
+                std = float(np.std(behaviour.sensors[:, sensor]))
+                rows[name] = {"std": std, "reason": behaviour.reason}
+            else:
+                rows[name] = {"reason": run.learning.reason or "not recorded"}
+    if freeze := tuple(times[name] for name, row in rows.items() if "std" in row):
+        found = quantify(Quantify(str(path), freeze, eps_range=config.eps_range), feedback)
+        for name, error in found.failures.items():
+            rows[name]["reason"] = rows[name]["reason"] or str(error)
+        for name, result in found.items():
+            rows[name] |= _numbers(result, config.common)
+    return [
+        {"seed": seed, "name": name, "minutes": times[name], "run": str(path)} | row
+        for name, row in rows.items()
+    ]
 
 
 def _numbers(result: q.Quantification, common: tuple[float, float]) -> dict[str, Any]:
@@ -147,111 +134,30 @@ def _numbers(result: q.Quantification, common: tuple[float, float]) -> dict[str,
     row |= {"range": [result.range.lo, result.range.hi], "caveats": list(result.caveats)}
     try:
         shared = result.decomposition.over(*common)
-        row["common"] = {
-            "E_core": shared.E_core,
-            "E_core_sd": shared.E_core_sd,
-            "D": shared.D,
-            "kappa": shared.kappa,
-        }
-    except ValueError as error:
-        row["common"] = {"reason": str(error)}
-    return row
+    except q.QuantifyError as error:
+        return row | {"common": {"reason": str(error)}}
+    return row | {"common": {name: getattr(shared, name) for name in ("E_core", "E_core_sd", "D", "kappa")}}
 
 
-def table(document: dict[str, Any]) -> Table:
-    """Learning progress as a table; ± is the sampling error (last column: the spread over scales)."""
-    settings = document["settings"]
-    (low, high), robot, rule = settings["common"], settings["robot"], settings["controller"]
-    result = plain_table(
-        *("seed", "min", "std", "D", "E_state", "E_mem", "E_core", "s_min", "scales", f"on {low:g}-{high:g}"),
-        title=f"Learning progress of the {robot} under {rule}",
-        caption="min: learning time. std: of the sensor. E in nats ± sampling error.\n"
-        "s_min: E_core for s_min from .05 to .1. scales: eps averaged over.\n"
-        "Last column: E_core ± spread on scales that are the same for all.",
-    )
-    for row in document["rows"]:
-        cells = [str(row["seed"]), f"{row['minutes']:g}", f"{row['std']:.3f}" if "std" in row else ""]
-        if "E_core" not in row:
-            result.add_row(*cells, row["reason"])
-            continue
-        cells += [_with_error(row[name]["value"], row[name]["sampling"]) for name in QUANTITIES]
-        cells.append("{:.2f}-{:.2f}".format(*row["E_core"]["s_min_interval"]))
-        cells.append("-".join(f"{eps:.2g}".removeprefix("0") for eps in row["range"]))
-        shared = row["common"]
-        cells.append(_with_error(shared["E_core"], shared["E_core_sd"]) if "E_core" in shared else "-")
-        result.add_row(*cells)
-    return result
+def _cells(row: dict[str, Any], columns: int) -> list[str]:
+    cells = [str(row["seed"]), f"{row['minutes']:g}", f"{row['std']:.3f}" if "std" in row else ""]
+    if "E_core" not in row:
+        return [*cells, row["reason"], *[""] * (columns - len(cells) - 1)]
+    values = _values(row)
+    cells += [_with_error(*values[name]) for name in QUANTITIES]
+    cells.append("{:.2f}-{:.2f}".format(*row["E_core"]["s_min_interval"]))
+    cells.append("-".join(f"{eps:.2g}".removeprefix("0") for eps in row["range"]))
+    return [*cells, _with_error(*values.get("common", (None, None)))]
 
 
 def _with_error(value: float | None, error: float | None) -> str:
     if value is None:
         return "-"
-    return (
-        f"{value:.2f}"
-        if error is None or np.isnan(error)
-        else f"{value:.2f}±{error:.2f}".replace("±0.", "±.")
-    )
+    return f"{value:.2f}" if error is None else f"{value:.2f}±{error:.2f}".replace("±0.", "±.")
 
 
-def draw(document: dict[str, Any], path: Path) -> None:
-    """Draw dimension and complexities against learning time: a line per seed, and the median of several."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    rows = [row for row in document["rows"] if "E_core" in row]
-    settings = document["settings"]
-    figure, axes = plt.subplots(
-        1, 2, figsize=(9, 3.8), layout="constrained", gridspec_kw={"width_ratios": [2, 1]}
-    )
-    low, high = settings["common"]
-    for ax, name, words, colour, style in (
-        # Core comes first and large: where state is 0, memory lies on top of it.
-        (axes[0], "E_core", "core = state + memory", "#000000", "^-"),
-        (axes[0], "E_mem", "memory", plots.MEMORY, "s-"),
-        (axes[0], "E_state", "state", plots.STATE, "o-"),
-        (axes[0], "common", f"core on scales {low:g}-{high:g}", "#777777", "^:"),
-        (axes[1], "D", "dimension", plots.SECTIONS[1], "o-"),
-    ):
-        _draw_quantity(ax, rows, name, words, colour, style)
-    axes[0].set(xlabel="learning time [min]", ylabel="complexity [nats]")
-    axes[1].set(xlabel="learning time [min]", ylabel="dimension D")
-    for ax in axes:
-        ax.set_ylim(bottom=min(0, ax.get_ylim()[0]))
-        ax.spines[["top", "right"]].set_visible(False)
-        if not rows:
-            ax.text(0.5, 0.5, "nothing could be quantified", ha="center", transform=ax.transAxes)
-    if rows:
-        axes[0].legend(frameon=False, fontsize="small")
-    figure.suptitle(
-        f"{settings['robot']} under {settings['controller']}, {settings['samples']:,} samples per behaviour"
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
-
-
-def _draw_quantity(
-    ax: Any, rows: list[dict[str, Any]], name: str, words: str, colour: str, style: str
-) -> None:
-    points = [(row["seed"], row["minutes"], *_value(row, name)) for row in rows]
-    points = [point for point in points if point[2] is not None]
-    seeds = sorted({seed for seed, *_ in points})
-    several = len(seeds) > 1
-    size = 10 if name == "E_core" else 5
-    look: dict[str, Any] = {"color": colour, "mfc": "white", "capsize": 3, "markersize": size}
-    for seed in seeds:
-        _, x, y, error = zip(*[point for point in points if point[0] == seed], strict=True)
-        faint = {"alpha": 0.35, "linewidth": 0.8} if several else {"linewidth": 1.8, "label": words}
-        ax.errorbar(x, y, error, fmt=style, **look, **faint)
-    if several:
-        times = sorted({t for _, t, *_ in points})
-        middle = [np.median([y for _, at, y, _ in points if at == t]) for t in times]
-        ax.plot(times, middle, style, color=colour, linewidth=2.5, label=f"{words} (median)")
-
-
-def _value(row: dict[str, Any], name: str) -> tuple[float | None, float]:
-    if name == "common":
-        return row["common"].get("E_core"), row["common"].get("E_core_sd", 0.0)
-    return row[name]["value"], row[name]["sampling"] or 0.0
+def _values(row: dict[str, Any]) -> dict[str, tuple[float, float | None]]:
+    """What table and figure show of a row: values and errors."""
+    shared = row["common"]
+    values = {name: (row[name]["value"], row[name]["sampling"]) for name in QUANTITIES}
+    return values | ({"common": (shared["E_core"], shared["E_core_sd"])} if "E_core" in shared else {})

@@ -7,39 +7,42 @@ scales.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import quantify as q
-from experiments.errors import ExperimentError, FileError, told
+from experiments.errors import ExperimentError, FileError, where_raised
 from experiments.pipeline.learn import Learn, learn
-from experiments.pipeline.loop import CONTROLLER
+from experiments.pipeline.loop import CONTROLLER, OBSERVED, find_body
 from experiments.pipeline.record import Record, record
-from experiments.runfiles import run_file as log
-from experiments.sweeps.store import task_named
-from experiments.sweeps.sweep import workspace
-from quantify.ksg import predictive_information
-from quantify.sums import Floats
-from quantify.surrogates import iaaft
+from experiments.runfiles.run_file import label, open_run_file
+from experiments.sweeps.sweep import task_named, workspace
+from quantify.aliases import Floats
+from quantify.comparable import comparable
+from quantify.statistics import known_median
 
-# Delay vectors from which predictive information is estimated: the same number for all, so that the bias that
-# is left is the same too.
-PI_POINTS = 10_000
+Row = dict[str, Any]
+"""What a task returns for one run, with robot, controller, seed or time in front."""
 # Control steps that a rule must be able to take before many tasks are begun.
 FIRST_STEPS = 20
+COVERED = 0.5
+"""A value must rest on at least this share of its scales. Complexity changes with scale, so a mean over less
+than half of the octaves says more about which of them are left than about the behaviour."""
 
 
 @dataclass(frozen=True)
-class Measure:
+class Yardstick:
     """How a behaviour is recorded and quantified; the same for all that are compared."""
 
     samples: int
     transient: int
     sensor: int
-    tau: int
+    tau: int | None
+    """None: chosen from the data."""
     m_max: int
     common: tuple[float, float]
     """Scales that are the same for all, in units of the sensor."""
@@ -54,8 +57,8 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Behaviour:
-    """A robot that learns until `freezes[-1]` minutes, and is recorded as it is then."""
+class Scoring:
+    """A robot that learns until `freezes[-1]` minutes, and is recorded and scored as it is then."""
 
     robot: str
     controller: str
@@ -64,64 +67,81 @@ class Behaviour:
     """Minutes at which the run takes a checkpoint; only the controller of the last one is recorded."""
     body: dict[str, Any]
     rule: dict[str, Any]
-    measure: Measure
+    measure: Yardstick
+
+    @property
+    def control_step(self) -> float:
+        """Minutes between two control steps; those of 50 Hz for a body that keeps its own to itself."""
+        return float(self.body.get("control_step", 0.02)) / 60
+
+    def learn(self, freezes: tuple[float, ...], folder: Path) -> Path:
+        """Learn up to the last of these freezes; where the run is."""
+        who, out = (self.robot, self.controller), folder / "run.h5"
+        return learn(Learn(*who, freezes[-1], freezes, self.seed, out, body=self.body, rule=self.rule))
+
+
+def yardstick(config: Any, robot: str) -> Yardstick:
+    """How behaviours of a robot are quantified, from the settings of a command; refuses what cannot be."""
+    kind = find_body(robot)
+    delay = kind.tau or 1
+    if config.samples < (needed := 10 * kind.m_max * delay):
+        why = f"{kind.m_max} steps with delay {delay} need {needed}, and many more to say something"
+        raise ExperimentError(f"--samples is {config.samples}; {why}")
+    if config.transient < 0:
+        raise ExperimentError(f"--transient is {config.transient}; it must be 0 or more")
+    for name in ("common", "relative"):
+        low, high = getattr(config, name)
+        if not 0 < low < high < math.inf:
+            given = f"--{name} is {low:g} {high:g}"
+            raise ExperimentError(f"{given}; 0 < smaller scale < larger scale < inf is needed")
+    recorded, scales = (config.samples, config.transient, kind.sensor), (config.common, config.relative)
+    return Yardstick(*recorded, kind.tau, kind.m_max, *scales, surrogate=config.surrogates)
 
 
 @task_named("experiments.behaviour:behaviour")
-def behaviour(config: Behaviour) -> dict[str, Any]:
+def score(config: Scoring) -> dict[str, Any]:
     """Learn, freeze, record and quantify; returns plain numbers.
 
-    Returns
-    -------
-    dict
-        `reason` is empty if all went well, else says what broke down; a behaviour that broke down at any time
-        is not quantified, because its recording would be shorter than the others. `std`: amplitude of the
-        sensor. `body`: mean and spread of what an onlooker would note down. `auto`, `common`, `relative`:
-        complexities on the scales chosen for this behaviour, on scales common to all, and on scales relative
-        to `std`. `PI`: predictive information. `surrogate`: the same scales for an IAAFT surrogate of the
-        recording.
+    `reason` is empty if all went well, else says what broke down; a behaviour that broke down at any time is
+    not quantified, because its recording would be shorter than the others. `std`: amplitude of the sensor.
+    `body`: mean and spread of what is observed from outside. The rest is that of `quantify.comparable`.
     """
-    measure, minutes = config.measure, config.freezes[-1]
-    name = log.label(minutes)
+    wanted, minutes = config.measure, config.freezes[-1]
+    name = label(minutes)
     with workspace() as folder:
-        path = folder / "run.h5"
-        learn(_wish(config, config.freezes, path))
-        with log.open_run(path) as run:
+        path = config.learn(config.freezes, folder)
+        with open_run_file(path) as run:
             if name not in run.frozen:
                 return {"reason": f"while learning, {run.learning.reason}"}
-        samples, transient = measure.samples, measure.transient
-        record(Record((path,), samples, (minutes,), transient, jobs=1, quiet=True))
-        with log.open_run(path) as run:
-            recorded = run.behaviour(name)
-            if recorded.reason:
-                return {"reason": f"when frozen, {recorded.reason}"}
-            series = recorded.sensors[:, measure.sensor].astype(float)
-            seen = recorded.tracks["measures"]
-            body = {name: _moments(seen[:, i].astype(float)) for i, name in enumerate(seen.names)}
-    row = {"reason": "", "std": float(np.std(series)), "body": body}
-    return row | _numbers(series, measure, config.seed)
+        record(Record((path,), wanted.samples, (minutes,), wanted.transient, jobs=1))
+        with open_run_file(path) as run:
+            recording = run.behaviour(name)
+            if recording.reason:
+                return {"reason": f"when frozen, {recording.reason}"}
+            series = recording.sensors[:, wanted.sensor].astype(float)
+            body = {}
+            if observed := recording.tracks.get(OBSERVED):
+                columns = zip(observed.names, observed[:].astype(float).T, strict=True)
+                body = {key: {"mean": float(x.mean()), "std": float(x.std())} for key, x in columns}
+    return {"reason": "", "std": float(np.std(series)), "body": body} | quantified(
+        series, wanted, config.seed
+    )
 
 
-def rehearse(config: Behaviour) -> None:
+def try_first_steps(config: Scoring) -> None:
     """Let the rule take its first steps on the body, so that a mistake in it is seen before hours are spent.
 
-    Raises
-    ------
-    ExperimentError
-        When the rule raises; a simulation that breaks down is an outcome.
+    What the rule raises is refused; a simulation that breaks down is a result.
     """
-    minutes = FIRST_STEPS * config.body["control_step"] / 60
     reason = ""
     with workspace() as folder:
-        path = folder / "run.h5"
         try:
-            learn(_wish(config, (minutes,), path))
-            with log.open_run(path) as run:
+            with open_run_file(config.learn((FIRST_STEPS * config.control_step,), folder)) as run:
                 reason = run.learning.reason
         except FileError:
             raise
-        except Exception as error:
-            words = str(error) if isinstance(error, ExperimentError) else told(error)
+        except Exception as error:  # whatever a rule of the user's does
+            words = str(error) if isinstance(error, ExperimentError) else where_raised(error)
             reason = f"{CONTROLLER}: {words}"
     if reason.startswith(CONTROLLER):
         raise ExperimentError(
@@ -129,104 +149,39 @@ def rehearse(config: Behaviour) -> None:
         )
 
 
-def _wish(config: Behaviour, freezes: tuple[float, ...], path: Path) -> Learn:
-    return Learn(
-        config.robot,
-        config.controller,
-        freezes[-1],
-        freezes,
-        config.seed,
-        path,
-        body=config.body,
-        rule=config.rule,
-        quiet=True,
-    )
-
-
-def _numbers(series: Floats, measure: Measure, seed: int) -> dict[str, Any]:
-    options: dict[str, Any] = {"tau": measure.tau, "m_max": measure.m_max, "s_min": measure.s_min}
+def quantified(series: Floats, wanted: Yardstick, seed: int) -> dict[str, Any]:
+    """The numbers of one recorded sensor, or the reason why there are none."""
+    options: dict[str, Any] = {"tau": wanted.tau, "m_max": wanted.m_max, "s_min": wanted.s_min}
     try:
-        result = q.quantify(series, replicates=measure.replicates, rng=seed, **options)
-    except ValueError as error:
+        result = q.quantify(series, replicates=wanted.replicates, rng=seed, **options)
+    except q.QuantifyError as error:
         return {"reason": f"cannot be quantified: {error}"}
-    scales = {"common": measure.common, "relative": _times(measure.relative, float(np.std(series)))}
-    stationary = result.stationarity
-    row = {
-        "auto": _automatic(result),
-        **{name: over_scales(result.decomposition, *limits) for name, limits in scales.items()},
-        "PI": _predictive(series, measure, result.sums.theiler or 0, seed),
-        "stationary": None if stationary is None else bool(stationary["stationary"]),
-        "caveats": list(result.caveats),
-    }
-    if measure.surrogate:
-        # The range of the original: what a linear process would score where the behaviour was measured.
-        scales["auto"] = (result.range.lo, result.range.hi)
-        linear = q.quantify(iaaft(series, seed), replicates=0, stationarity=False, rng=seed, **options)
-        row["surrogate"] = {
-            name: over_scales(linear.decomposition, *limits) for name, limits in scales.items()
-        }
-    return row
+    options |= {"eta": wanted.eta, "surrogate": wanted.surrogate, "seed": seed}
+    return comparable(series, result, wanted.common, wanted.relative, **options)
 
 
-def _automatic(result: q.Quantification) -> dict[str, Any]:
-    r = result.range
-    usable = result.settings["range_from"] == "flattest deterministic"
-    return {
-        "lo": r.lo,
-        "hi": r.hi,
-        **{name: getattr(r, name) for name in ("E_core", "E_state", "E_mem", "D", "kappa")},
-        "sampling": result.E_core.sampling,
-        "usable": usable,
-    }
+# What is read from the rows that tasks return.
 
 
-def over_scales(parts: q.Decomposition, lo: float, hi: float) -> dict[str, Any]:
-    """Means over the scales [lo, hi], equal weight per octave, also where the series is smaller than these.
+def value(row: Row, scales: str, quantity: str) -> float | None:
+    """A number of one run: a complexity on one kind of scales, "std", "PI", or E_core of its "surrogate".
 
-    At scales above the largest distance in the series all vectors are neighbours, every entropy is 0, and so
-    is every complexity: these scales count as 0. Scales below the smallest reliable one are left out;
-    `covered` is the share that is left. If it is 0 there are no numbers.
+    None if it has none, or on too small a share of the scales.
     """
-    top, bottom = float(parts.eps[0]), float(parts.eps[-1])
-    width = math.log(hi / lo)
-    covered = math.log(hi / max(lo, min(bottom, hi))) / width
-    found: dict[str, Any] = {"lo": lo, "hi": hi, "covered": covered}
-    if lo >= top:
-        return found | {"E_core": 0.0, "E_state": 0.0, "E_mem": 0.0, "D": 0.0, "kappa": None}
-    inside = (parts.eps >= lo) & (parts.eps <= hi)
-    if not inside.any():
-        return found | {"covered": 0.0}
-    r = parts.over(lo, hi)
-    share = min(1.0, math.log(top / max(lo, bottom)) / math.log(hi / max(lo, bottom)))
-    return (
-        found
-        | {name: share * getattr(r, name) for name in ("E_core", "E_state", "E_mem", "D")}
-        | {"kappa": r.kappa}
-    )
+    if quantity == "surrogate":
+        return value(row.get("surrogate", {}), scales, "E_core")
+    numbers = row if quantity in ("std", "PI") else row.get(scales, {})
+    found = numbers.get(quantity)
+    return None if found is None or numbers.get("covered", 1.0) < COVERED else float(found)
 
 
-def _predictive(series: Floats, measure: Measure, theiler: int, seed: int) -> float | None:
-    """Predictive information at small noise, the largest over m (as the paper quotes it)."""
-    lengths = [m for m in (1, 2, 3, 4, 6, 8, 12) if m <= max(1, measure.m_max // 2)]
-    try:
-        found = predictive_information(
-            series,
-            tau=measure.tau,
-            m=lengths,
-            eta=measure.eta,
-            theiler=theiler,
-            half=False,
-            points=PI_POINTS,
-            rng=seed,
-        )
-    except ValueError:  # a series too short for its dependence in time
-        return None
-    return float(np.nanmax(found.PI)) if np.isfinite(found.PI).any() else None
+def rank_value(row: Row, scales: str) -> float:
+    """E_core of one run, by which it is ranked: one without a value ranks below all others."""
+    found = value(row, scales, "E_core")
+    return -math.inf if found is None else found
 
 
-def _moments(values: Floats) -> dict[str, float]:
-    return {"mean": float(values.mean()), "std": float(values.std())}
-
-
-def _times(limits: tuple[float, float], unit: float) -> tuple[float, float]:
-    return limits[0] * unit, limits[1] * unit
+def over(rows: Iterable[Row], scales: str, quantity: str) -> dict[str, Any] | None:
+    """The median of a `value` over the runs that have it, in plain form; None if none has."""
+    found = known_median(value(row, scales, quantity) for row in rows)
+    return None if found is None else asdict(found)

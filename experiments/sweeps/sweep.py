@@ -4,15 +4,20 @@
 
 A task is a pure function of its configuration. Its result is stored the moment it arrives, under a name
 derived from function and configuration: an interrupted sweep continues, a larger one computes what is new.
+
+    STORE/KEY.json    a finished task: function, configuration, result, versions, cost
+    STORE/KEY/        where a task keeps heavy data while it runs; removed when it has finished
+
+KEY is the SHA-256 of function and configuration. A file appears complete or not at all; several processes,
+also of different sweeps, may use one store at the same time.
 """
 
 from __future__ import annotations
 
 import contextvars
-import functools
+import hashlib
 import json
 import math
-import os
 import resource
 import shutil
 import sys
@@ -20,45 +25,27 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import joblib
 
-from experiments.console import bars, say
-from experiments.errors import DiskError, ExperimentError, FileError, told
-from experiments.runfiles import run_file as log
-from experiments.runfiles.growing import writing
-from experiments.settings import difference
-from experiments.sweeps.cluster import on_cluster
-from experiments.sweeps.processes import run_in_worker
-from experiments.sweeps.store import Task, entry_path, read_entry, settings, task_key, task_name, write_entry
+from experiments.errors import DiskError, ExperimentError, FileError, where_raised
+from experiments.feedback import SILENT, Advance, Feedback
+from experiments.runfiles.atomic import write_json, writing
+from experiments.runfiles.results import versions
+from experiments.settings import Scale, difference
+from experiments.sweeps.workers import as_finished, on_cluster
 from quantify.plain import to_plain
 
-Backend = Literal["local", "dask"]
+FORMAT = 1  # part of every key: raise it when the meaning of stored results changes
+TELL_EVERY = 60.0  # seconds between two lines about the progress where there is no terminal for a bar
 
-# Seconds between two lines about the progress where there is no terminal for a bar.
-TELL_EVERY = 60.0
+Task = Callable[[Any], dict[str, Any]]
+"""A pure function of a frozen dataclass, which knows everything that decides the result, seeds included."""
 
 _folder: contextvars.ContextVar[Path | None] = contextvars.ContextVar("folder", default=None)
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Where tasks run: the options that all commands with many tasks share."""
-
-    jobs: int = 0
-    """Parallel processes on this machine; 0 for one per core."""
-    backend: Backend = "local"
-    """local: processes on this machine. dask: the workers of a Dask cluster."""
-    scheduler: str | None = None
-    """Address of the Dask scheduler, such as tcp://10.0.0.1:8786."""
-
-
-def places(config: Any) -> dict[str, Any]:
-    """The options of `sweep` that a command's settings hold: where to run, and whether to speak."""
-    return {name: getattr(config, name) for name in ("jobs", "backend", "scheduler", "quiet")}
 
 
 @dataclass(frozen=True)
@@ -71,7 +58,6 @@ class _Job:
     store: Path
     keep: bool
     patience: float = 0.0
-    threads: int | None = None
 
 
 def sweep(
@@ -80,50 +66,29 @@ def sweep(
     *,
     store: Path,
     title: str = "sweep",
-    jobs: int = 0,
-    backend: Backend = "local",
-    scheduler: str | None = None,
+    scale: Scale | None = None,
     keep: bool = False,
-    quiet: bool = False,
+    feedback: Feedback = SILENT,
 ) -> list[dict[str, Any]]:
     """[function(config) for config in configs], in parallel, with every finished result kept.
 
-    Parameters
-    ----------
-    function : callable
-        Top-level function of an importable module, from a frozen dataclass to a dict that JSON can hold. Its
-        result must depend on nothing but the configuration. Large files go to `workspace()`.
-    configs : sequence of frozen dataclasses
-        Equal ones are computed once.
-    store : Path
-        Folder of the results. Two sweeps may use one at the same time.
-    title : str
-        What the progress bar says.
-    jobs : int
-        Processes on this machine (0: one per core). With 1 everything happens in this process.
-    backend, scheduler
-        "dask" sends the tasks to the cluster whose scheduler has this address.
-    keep : bool
-        Keep the folders of tasks that have finished (for workers that see the store's folder).
-    quiet : bool
+    The function stands at the top level of an importable module. It turns a frozen dataclass into a dict that
+    JSON can hold, which depends on nothing else; large files go to `workspace()`. Equal configurations are
+    computed once. `scale` says where (all cores of this machine if left out; one job: in this process), and
+    `keep` leaves the folders of finished tasks, for workers that see the store's folder.
 
-    Returns
-    -------
-    list of dict
-        In the order of `configs`. A task that failed has the entry "reason". An ExperimentError is an outcome
-        and is stored like any other. Any other exception, one that comes from a module that a worker cannot
-        import, and a result that JSON cannot hold say nothing about the task: beside "reason" stands
-        "unfinished": True, and the next sweep tries it again.
+    A task that failed has the entry "reason". An ExperimentError is an outcome and is stored like any other.
+    Any other exception, one that comes from a module that a worker cannot import, and a result that JSON
+    cannot hold say nothing about the task: beside "reason" stands "unfinished": True, and the next sweep
+    tries it again.
 
-    Raises
-    ------
-    ExperimentError
-        When the request cannot be fulfilled, a file of the store is not what its name says, a worker died, or
-        the disk is full. Finished results are kept.
+    Raises ExperimentError when the request cannot be fulfilled, a file of the store is not what its name
+    says, a worker died, or the disk is full. Finished results are kept.
     """
-    if jobs < 0:
-        raise ExperimentError(f"--jobs is {jobs}; it must be 0 (all cores) or more")
-    if (backend == "dask") != (scheduler is not None):
+    scale = scale or Scale()
+    if scale.jobs < 0:
+        raise ExperimentError(f"--jobs is {scale.jobs}; it must be 0 (all cores) or more")
+    if (scale.backend == "dask") != (scale.scheduler is not None):
         raise ExperimentError("--backend dask and --scheduler ADDRESS go together: give both or none")
     store = Path(store).absolute()
     try:
@@ -131,35 +96,29 @@ def sweep(
     except OSError as error:
         raise FileError(f"cannot make the folder {store}: {error.strerror}") from error
     keys = [task_key(function, config) for config in configs]
-    tasks = [
-        _Job(key, function, config, store, keep)
-        for key, config in dict(zip(keys, configs, strict=True)).items()
-    ]
-    entries = {
-        job.key: entry for job in tasks if (entry := read_entry(store, function, job.config)) is not None
-    }
-    _note_versions(list(entries.values()), quiet)
-    wanted = [job for job in tasks if job.key not in entries]
-    with bars(quiet) as bar:
-        tell = _teller(title, len(entries), len(wanted), bar(f"{title} [tasks]"), quiet)
+    tasks = dict(zip(keys, configs, strict=True))
+    stored = {key: read_entry(store, function, config) for key, config in tasks.items()}
+    entries = {key: entry for key, entry in stored.items() if entry is not None}
+    changed = {text for entry in entries.values() for text in difference(entry["versions"], versions())}
+    if older := "; ".join(sorted(changed)):  # such results may differ from new ones in detail
+        feedback.say(f"note: some results are older: {older}; delete the store to compute them again")
+    wanted = [_Job(key, function, config, store, keep) for key, config in tasks.items() if key not in entries]
+    with feedback.bars() as bar:
+        tell = _teller(title, len(entries), len(wanted), bar(f"{title} [tasks]"), feedback)
         # What another sweep has in hand is left for the end, and then waited for.
         for patience in (0.0, math.inf):
             turn = [replace(job, patience=patience) for job in wanted if job.key not in entries]
-            for key, entry in _run_all(turn, jobs, scheduler, quiet):
+            for key, entry in _run_all(turn, scale, feedback):
                 if "busy" in entry:
                     continue
                 if "result" in entry and not entry_path(store, key).exists():
                     write_entry(store, key, entry)
                 entries[key] = entry
                 tell()
-    return [_result(entries[key]) for key in keys]
-
-
-def _result(entry: dict[str, Any]) -> dict[str, Any]:
-    if "result" in entry:
-        found: dict[str, Any] = entry["result"]
-        return found
-    return {"reason": entry["failed"], "unfinished": True}
+    return [
+        entry["result"] if "result" in entry else {"reason": entry["failed"], "unfinished": True}
+        for entry in map(entries.__getitem__, keys)
+    ]
 
 
 @contextmanager
@@ -169,13 +128,12 @@ def workspace() -> Iterator[Path]:
     In a sweep on this machine, or where the store is on a shared file system, it is the task's own folder in
     the store, and holds what an interrupted attempt left there. Anywhere else it is temporary.
     """
-    folder = _folder.get()
-    if folder is not None:
+    if (folder := _folder.get()) is None:
+        with tempfile.TemporaryDirectory(prefix="selforg-") as temporary:
+            yield Path(temporary)
+    else:
         folder.mkdir(exist_ok=True)
         yield folder
-        return
-    with tempfile.TemporaryDirectory(prefix="selforg-") as temporary:
-        yield Path(temporary)
 
 
 def cost(store: Path, function: Task, configs: Sequence[Any]) -> list[dict[str, float]]:
@@ -184,26 +142,16 @@ def cost(store: Path, function: Task, configs: Sequence[Any]) -> list[dict[str, 
     return [entry["cost"] for entry in entries if entry is not None]
 
 
-def _run_all(
-    jobs: list[_Job], processes: int, scheduler: str | None, quiet: bool
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _run_all(jobs: list[_Job], scale: Scale, feedback: Feedback) -> Iterator[tuple[str, dict[str, Any]]]:
     """Keys and entries in the order in which tasks finish."""
-    if scheduler is not None:
-        # One thread per task: a cluster is filled by many tasks. Equal names of two sweeps are computed once.
-        named = {f"selforg-{job.key}-{job.patience:g}": replace(job, threads=1) for job in jobs}
-        for job, done, reason in on_cluster(_attempt, named, scheduler, quiet):
+    if scale.scheduler is not None:
+        # Equal names of two sweeps are computed once.
+        named = {f"selforg-{job.key}-{job.patience:g}": job for job in jobs}
+        for job, done, reason in on_cluster(_attempt, named, scale.scheduler, feedback):
             yield done or (job.key, {"failed": reason})
         return
-    processes = min(len(jobs), processes or joblib.cpu_count())
-    if processes <= 1:
-        yield from map(_attempt, jobs)
-        return
-    parent = os.getpid()
-    parallel = joblib.Parallel(
-        n_jobs=processes, batch_size=1, pre_dispatch="all", return_as="generator_unordered"
-    )
     try:
-        yield from parallel(joblib.delayed(run_in_worker)(_attempt, job, parent) for job in jobs)
+        yield from as_finished(_attempt, jobs, scale.jobs)
     except joblib.externals.loky.process_executor.TerminatedWorkerError as error:
         raise ExperimentError(
             "a worker process died, perhaps for lack of memory; finished results are kept, run the same "
@@ -213,10 +161,6 @@ def _run_all(
 
 def _attempt(job: _Job) -> tuple[str, dict[str, Any]]:
     """Run one task, unless another process has done so by now; runs in the worker."""
-    if job.threads is not None:
-        import numba
-
-        numba.set_num_threads(job.threads)
     if not job.store.is_dir():  # a machine that does not see the store: the sweep itself keeps the result
         return job.key, _compute(job)
     folder = job.store / job.key
@@ -227,8 +171,7 @@ def _attempt(job: _Job) -> tuple[str, dict[str, Any]]:
             if job.patience:
                 raise
             return job.key, {"busy": True}
-        entry = read_entry(job.store, job.function, job.config)
-        if entry is None:
+        if (entry := read_entry(job.store, job.function, job.config)) is None:
             token = _folder.set(folder)
             try:
                 entry = _compute(job)
@@ -253,18 +196,16 @@ def _compute(job: _Job) -> dict[str, Any]:
         if _lacks_module(error):
             return {"failed": str(error)}
         result = {"reason": str(error)}
-    except Exception as error:
-        # A mistake in the program: the row says where, and the other tasks go on.
-        return {"failed": told(error)}
+    except Exception as error:  # a mistake in the program: the row says where, and the other tasks go on
+        return {"failed": where_raised(error)}
     if wrong := _unfit(result):
         return {"failed": f"{task_name(job.function)} gave {wrong}"}
-    # ru_maxrss is in kB, on macOS in bytes.
-    unit = 2**20 if sys.platform == "darwin" else 2**10
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in kB, on macOS in bytes
     return {
         "function": task_name(job.function),
-        "config": settings(job.config),
+        "config": to_plain(asdict(job.config)),
         "result": result,
-        "versions": _versions(),
+        "versions": versions(),
         "cost": {
             "cpu_s": round(time.process_time() - used, 3),
             "wall_s": round(time.monotonic() - start, 3),
@@ -289,27 +230,13 @@ def _lacks_module(error: BaseException | None) -> bool:
     return error is not None and (isinstance(error, ImportError) or _lacks_module(error.__cause__))
 
 
-# Looking them up takes longer than a small task.
-_versions = functools.cache(log.versions)
-
-
-def _note_versions(entries: list[dict[str, Any]], quiet: bool) -> None:
-    """Say so where stored results come from other versions: they may differ from new ones in detail."""
-    found = {text for entry in entries for text in difference(entry["versions"], _versions())}
-    if found:
-        older = "; ".join(sorted(found))
-        say(f"note: some results are older: {older}; delete the store to compute them again", quiet)
-
-
-def _teller(
-    title: str, done: int, left: int, report: Callable[[float, float], None], quiet: bool
-) -> Callable[[], None]:
+def _teller(title: str, done: int, left: int, report: Advance, feedback: Feedback) -> Callable[[], None]:
     """Report a finished task: to the bar, or as a line a minute where there is no terminal."""
     start = last = time.monotonic()
     finished = 0
     report(done, done + left)
     if done and left:
-        say(f"{title}: {done} of {done + left} tasks are done already", quiet)
+        feedback.say(f"{title}: {done} of {done + left} tasks are done already")
 
     def tell() -> None:
         nonlocal finished, last
@@ -319,10 +246,70 @@ def _teller(
         if now - last > TELL_EVERY and not sys.stderr.isatty():
             last, rate = now, finished / (now - start)
             minutes = (left - finished) / rate / 60
-            say(
+            feedback.say(
                 f"{title}: {done + finished} of {done + left} tasks, {60 * rate:.2g} per minute, "
-                f"{minutes:.0f} minutes left",
-                quiet,
+                f"{minutes:.0f} minutes left"
             )
 
     return tell
+
+
+def task_named(name: str) -> Callable[[Task], Task]:
+    """Give a task a name of its own: results are found again by it, wherever the function moves to."""
+
+    def name_it(function: Task) -> Task:
+        function.task_name = name  # type: ignore[attr-defined]
+        return function
+
+    return name_it
+
+
+def task_name(function: Task) -> str:
+    """The name a task was given, or else the one under which its function can be imported."""
+    return str(getattr(function, "task_name", f"{function.__module__}:{function.__qualname__}"))
+
+
+def task_key(function: Task, config: Any) -> str:
+    """SHA-256 of a function's name and its configuration, the same on every machine."""
+    if not is_dataclass(config) or isinstance(config, type):
+        raise ExperimentError(f"the configuration of a task is a {type(config).__name__}, not a dataclass")
+    content = {"function": task_name(function), "config": to_plain(asdict(config)), "format": FORMAT}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def entry_path(store: Path, key: str) -> Path:
+    """Where a finished task lies."""
+    return store / f"{key}.json"
+
+
+def read_entry(store: Path, function: Task, config: Any) -> dict[str, Any] | None:
+    """A finished task, or None if there is none; refuses a file that is not what its name says."""
+    path = entry_path(store, task_key(function, config))
+    try:
+        entry: dict[str, Any] = json.loads(path.read_text())
+        wrong = _not_of(entry, function, config)
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        wrong = str(error)
+    if wrong:
+        raise FileError(f"{path} is damaged ({wrong}); delete it to have it computed again")
+    return entry
+
+
+def _not_of(entry: Any, function: Task, config: Any) -> str:
+    """Why an entry is none of this task; empty if it is."""
+    if not isinstance(entry, dict) or not all(
+        isinstance(entry.get(part), dict) for part in ("config", "result", "versions", "cost")
+    ):
+        return "it holds no finished task"
+    if entry.get("function") != task_name(function):
+        return f"it holds a result of {entry.get('function')}, not of {task_name(function)}"
+    differing = difference(entry["config"], to_plain(asdict(config)))
+    return f"it holds another task: {'; '.join(differing[:3])}" if differing else ""
+
+
+def write_entry(store: Path, key: str, entry: dict[str, Any]) -> None:
+    """Store a finished task; whoever looks sees nothing or all of it."""
+    write_json(entry_path(store, key), entry, shared=True)

@@ -46,7 +46,7 @@ function drawCurves(box, b, kind) {
     for (const trace of traces) Object.assign(trace, { mode: "markers", marker: { size: 3, color: trace.line.color, opacity: 0.6 } });
     const line = (m, x, y, dash) => traces.push({ x, y, mode: "lines", hoverinfo: "skip", line: { color: data.colours.m[b.parts.m_max][m], width: 1.7, dash } });
     for (const [m, x0, x1, y0, y1] of b.segments) line(m, [x0, x1], [y0, y1], "solid");
-    for (const [m, from, values] of b.plateaus) line(m, b.parts.eps.subarray(from, from + values.length), values, "dash");
+    for (const [i, values] of b.plateaus.entries()) if (values.some(Number.isFinite)) line(i + 1, b.parts.eps, values, "dash");
   }
   if (kind === "E") {
     for (const f of b.scaling) traces.push({ x: f.eps, y: f.eps.map((e) => f.const - f.D * Math.log(e)), mode: "lines",
@@ -97,7 +97,7 @@ function drawTraces(box, b) {
   const same = (i) => s.values.filter((_, j) => s.units[j] === s.units[i]);
   const largest = range(n).map((i) => Math.max(...extent(same(i)).map(Math.abs)) || 1);
   const traces = range(n).map((i) => ({ x: s.t, y: s.values[i].map((v) => n - i + v / (2.1 * largest[i])), customdata: s.values[i], mode: "lines",
-    line: { width: 1, color: s.names[i] === s.measured ? data.colours.state : "#33475b" }, hovertemplate: "%{customdata:.3f}<extra>" + s.names[i] + "</extra>" }));
+    line: { width: 1, color: s.names[i] === s.quantified ? data.colours.state : "#33475b" }, hovertemplate: "%{customdata:.3f}<extra>" + s.names[i] + "</extra>" }));
   const l = layout(axis("time [s]"), axis("", { tickvals: range(n).map((i) => n - i), ticktext: s.names, tickfont: { size: 9 }, range: [0.3, n + 0.7], ticks: "", showgrid: true }),
     { margin: { l: 138, r: 14, t: 10, b: 44 } });
   l.xaxis.range = [s.t[0], s.t.at(-1)];
@@ -129,18 +129,18 @@ function addFilm(figure, b) {
 function drawBehaviours() {
   const root = make("div", { class: "flow" });
   document.getElementById("behaviours").append(root);
-  const all = data.behaviours, measured = all.filter((b) => b.parts);
+  const all = data.behaviours, quantified = all.filter((b) => b.parts);
   if (all.some((b) => b.run)) {
     const films = section(root, "films", "Films", all.some((b) => b.film) ? "Each begins ten seconds after the controller was frozen." : "");
     for (const b of all) {
-      const figure = panel(films, b.label, Object.entries(b.figures).map(([name, words]) => `${name} ${words}`).join(", "));
+      const figure = panel(films, b.label, Object.entries(b.motion).map(([name, words]) => `${name} ${words}`).join(", "));
       if (b.film) addFilm(figure, b); else say(figure, b.no_film);
     }
   }
-  if (measured.length) {
+  if (quantified.length) {
     const decomposition = section(root, "decomposition", "Decomposition",
       "Excess entropy split into memory, state and the part that grows as the scale shrinks; above it the quality of the split. Drag the two black handles (or focus them and use the arrow keys) to choose other scales to average over.");
-    if (measured.length > 1) {
+    if (quantified.length > 1) {
       const box = make("input", { type: "checkbox", id: "same", checked: "", style: "width:auto", onchange: (event) => { together = event.target.checked; refit(); } });
       decomposition.before(make("p", { class: "controls" }, box, make("label", { for: "same" }, " the same axes for all behaviours")));
     }
@@ -156,7 +156,7 @@ function drawBehaviours() {
     }
   }
   if (all.some((b) => b.phase)) {
-    const phases = section(root, "phase", "Phase plot", "Delay embedding of the measured series; orange and green points are Poincaré sections, shade is the third coordinate.");
+    const phases = section(root, "phase", "Phase plot", "Delay embedding of the quantified series; orange and green points are Poincaré sections, shade is the third coordinate.");
     for (const b of all) {
       const figure = panel(phases, b.label, b.channel);
       if (b.phase) plot(figure, "phase", "square", `Phase plot of ${b.label}`, (box) => drawPhase(box, b), b);
@@ -164,7 +164,7 @@ function drawBehaviours() {
     }
   }
   if (all.some((b) => b.sensors)) {
-    const sensors = section(root, "sensors", "Sensors", "The first ten seconds after the transient; the measured one is red.");
+    const sensors = section(root, "sensors", "Sensors", "The first ten seconds after the transient; the quantified one is red.");
     for (const b of all) if (b.sensors) plot(panel(sensors, b.label), "sensors", "trace", `Sensor values of ${b.label}`, (box) => drawTraces(box, b), b);
   }
   if (all.some((b) => b.body)) {
@@ -172,8 +172,8 @@ function drawBehaviours() {
     for (const b of all) if (b.body) plot(panel(bodies, b.label), "body", "", `Height and ground contacts of ${b.label}`, (box) => drawBody(box, b), b);
   }
   for (const [kind, k] of Object.entries(kinds)) {
-    if (!measured.length) break;
+    if (!quantified.length) break;
     const panels = section(root, kind, k.title, k.words);
-    for (const b of measured) plot(panel(panels, b.label), kind, "", `${k.title} of ${b.label} over the scale`, (box) => drawCurves(box, b, kind), b);
+    for (const b of quantified) plot(panel(panels, b.label), kind, "", `${k.title} of ${b.label} over the scale`, (box) => drawCurves(box, b, kind), b);
   }
 }

@@ -2,47 +2,46 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
-import json
 import math
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.console import console, say
+import numpy as np
+
 from experiments.errors import ExperimentError
+from experiments.feedback import SILENT, Feedback
 from experiments.pipeline.learn import Learn, find_rule, resolve
-from experiments.pipeline.loop import find_robot
-from experiments.runfiles import run_file as log
-from experiments.settings import command, outcome
-from experiments.studies.comparison.page import draw, page
-from experiments.studies.comparison.ranking import Scales, pairs_table, ranking_table, summarise
-from experiments.studies.comparison.tuning import Tuned, tune, tuned_words
-from experiments.studies.comparison.words import as_markdown, findings
-from experiments.studies.scoring import Behaviour, Measure, behaviour, rehearse
-from experiments.sweeps.store import write_text
-from experiments.sweeps.sweep import Backend, cost, places, sweep
+from experiments.runfiles.atomic import write_text
+from experiments.settings import ASIDE, Scale, Scales, deciding, settings
+from experiments.studies.comparison.comparison import SCALE_WORDS, Comparison, ScaleKind, Summary, findings
+from experiments.studies.scoring import (
+    Row,
+    Scoring,
+    over,
+    rank_value,
+    score,
+    try_first_steps,
+    value,
+    yardstick,
+)
+from experiments.studies.study import document_of, numbered
+from experiments.sweeps.sweep import cost, sweep
+from quantify.plain import to_plain
+from quantify.statistics import all_pairs, median, smallest_p
 
-# Where the settings of each rule come from: part of every comparison's result.
-ORIGINS = {
-    "ulr": "own form of the rule; settings searched for on each of these robots, by what emerges, not by "
-    "complexity (docs/emergence.md)",
-    "tipi": "equations of the literature; defaults of this package, checked in loops of one and two joints, "
-    "not tuned on any robot",
-    "homeokinesis": "equations of the literature; defaults of this package, checked in loops of one and two "
-    "joints, not tuned on any robot",
-    "dep": "equations of the literature; settings chosen by hand on the hexapod, not tuned on other robots",
-    "random": "no learning: a fixed random matrix of spectral radius 1.2, drawn anew for each seed",
-    "identity": "no learning: every motor driven by its own joint",
-    "sine": "no learning, no sensors: one sine wave on all motors",
-    "babbling": "no learning, no sensors: coloured noise on all motors",
-}
+FACTOR = 4.0
+"""Settings are varied between 1/FACTOR and FACTOR times their default."""
+SEED = 1_000_000
+"""Seed of all tuning runs, far from those of any comparison."""
 
 
-@dataclass(frozen=True)
-class Compare:
+@settings
+class Compare(Scales, Scale):
     """Run robots under several controllers and seeds, and rank the controllers by core complexity."""
 
     robots: tuple[str, ...] = ("hexapod", "snake")
@@ -59,11 +58,7 @@ class Compare:
     """Samples to record per behaviour."""
     transient: int = 10_000
     """Samples to discard before recording."""
-    common: tuple[float, float] = (0.1, 0.4)
-    """Scales common to all behaviours, in units of the sensor."""
-    relative: tuple[float, float] = (0.2, 0.8)
-    """Scales in units of each behaviour's standard deviation."""
-    rank: Scales = "common"
+    rank: ScaleKind = "common"
     """Scales by which controllers are ranked; the others are shown beside."""
     surrogates: bool = True
     """Score an IAAFT surrogate of every recording as well; --no-surrogates leaves it out."""
@@ -71,85 +66,49 @@ class Compare:
     """Settings tried for each controller and robot beforehand, the same number for all; 0: the defaults."""
     body_of: str = "ulr"
     """All controllers get the body settings that this one has by default."""
-    out: Path = Path("runs/compare")
+    out: Path = field(default=Path("runs/compare"), metadata=ASIDE)
     """Folder for table, figure, page, and the results of single runs."""
-    keep: bool = False
+    keep: bool = field(default=False, metadata=ASIDE)
     """Keep the run files (30 MB per 200,000 samples of the hexapod)."""
-    jobs: int = 0
-    """Parallel processes on this machine; 0 for one per core."""
-    backend: Backend = "local"
-    """local: processes on this machine. dask: the workers of a Dask cluster."""
-    scheduler: str | None = None
-    """Address of the Dask scheduler, such as tcp://10.0.0.1:8786."""
-    quiet: bool = False
-    """Say nothing while working."""
 
 
-def compare(config: Compare) -> dict[str, Any]:
-    """Run the grid, print and save ranking and tests; what is finished is never run again.
-
-    Returns
-    -------
-    dict
-        What is saved as JSON: settings, body and rule settings with their origin, a row per run, and for each
-        robot the ranking and all paired differences; of a tuned comparison every setting that was tried. null
-        stands for a value that does not exist; as a bound of an interval it is a run without one. A
-        difference from such a run is "inf" or "-inf".
-    """
+def compare(config: Compare, feedback: Feedback = SILENT) -> Comparison:
+    """Run the grid and save ranking and tests; what is finished is never run again."""
     for name in ("robots", "controllers"):
         if not getattr(config, name):
             raise ExperimentError(f"give at least one of --{name}")
-    config = replace(
-        config,
-        robots=tuple(dict.fromkeys(config.robots)),
-        controllers=tuple(dict.fromkeys(config.controllers)),
-    )
-    starts = [
-        _task(config, robot, controller)
-        for robot, controller in itertools.product(config.robots, config.controllers)
-    ]
-    for start in starts:
-        rehearse(start)
-    tuned = tune(starts, config.tune, config.rank, lambda tasks: _sweep(config, tasks, "tune"))
+    robots, controllers = (tuple(dict.fromkeys(names)) for names in (config.robots, config.controllers))
+    config = replace(config, robots=robots, controllers=controllers)
+    seeds = numbered(config.seeds)
+    starts = [start(config, *pair) for pair in itertools.product(robots, controllers)]
+    for one in starts:
+        try_first_steps(one)
+    store = config.out / "store"
+    run = partial(sweep, score, store=store, scale=config, keep=config.keep, feedback=feedback)
+    tuned = tune(starts, config.tune, config.rank, partial(run, title="tune"))
     # Seed by seed: an unfinished comparison has some seeds of everything.
-    tasks = [replace(task, seed=seed) for seed in range(1, config.seeds + 1) for task in tuned.starts]
-    results = _sweep(config, tasks, "compare")
+    tasks = [replace(task, seed=seed) for seed in seeds for task in tuned.starts]
     rows = [
         {"robot": task.robot, "controller": task.controller, "seed": task.seed} | result
-        for task, result in zip(tasks, results, strict=True)
+        for task, result in zip(tasks, run(tasks, title="compare"), strict=True)
     ]
-    document = {
-        "command": command("compare", config),
-        "settings": outcome(config),
-        "versions": log.versions(),
-        "fairness": _fairness(config, tuned),
-        "tuning": tuned.tried,
-        "robots": {robot: _summary(config, robot, rows) for robot in config.robots},
-        "cost": _cost(cost(config.out / "store", behaviour, [*tuned.runs, *tasks]), len(tuned.runs)),
-        "rows": rows,
-    }
-    _save(config, document)
-    return document
+    summaries = {}
+    for robot in robots:
+        mine = [row for row in rows if row["robot"] == robot]
+        summary = summarise(mine, controllers, config.rank)
+        summaries[robot] = summary | {"findings": findings(summary, mine)}
+    total = _cost(cost(store, score, [*tuned.runs, *tasks]), len(tuned.runs))
+    content: dict[str, Any] = {"fairness": _fairness(config, tuned), "tuning": tuned.tried}
+    content |= {"robots": summaries, "cost": total, "rows": rows}
+    found = Comparison(document_of("compare", config, content))
+    stem = config.out / "compare"
+    texts = {".csv": found.csv(), ".md": found.markdown()}
+    others = [write_text(stem.with_suffix(suffix), text) for suffix, text in texts.items()]
+    found = found.save(stem, "html", "json", "png", "pdf")
+    return replace(found, files=(*found.files, *others))
 
 
-def _summary(config: Compare, robot: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    mine = [row for row in rows if row["robot"] == robot]
-    summary = summarise(mine, config.controllers, config.rank)
-    return summary | {"findings": findings(summary, mine)}
-
-
-def _sweep(config: Compare, tasks: list[Behaviour], title: str) -> list[dict[str, Any]]:
-    return sweep(
-        behaviour,
-        tasks,
-        store=config.out / "store",
-        title=title,
-        keep=config.keep,
-        **places(config),
-    )
-
-
-def _task(config: Compare, robot: str, controller: str) -> Behaviour:
+def start(config: Compare, robot: str, controller: str) -> Scoring:
     """The task of the first seed, with every setting spelled out; refuses what cannot run."""
     if config.tune < 0:
         raise ExperimentError(f"--tune is {config.tune}; it must be 0 (no tuning) or more")
@@ -162,53 +121,89 @@ def _task(config: Compare, robot: str, controller: str) -> Behaviour:
         raise ExperimentError(f"--body-of: {error}") from error
     body = resolve(Learn(robot, config.body_of, config.minutes, (freeze,))).body
     rule = resolve(Learn(robot, controller, config.minutes, (freeze,))).rule
-    return Behaviour(robot, controller, 1, (freeze,), body, rule, measure_of(config, robot))
+    return Scoring(robot, controller, 1, (freeze,), body, rule, yardstick(config, robot))
 
 
-def measure_of(config: Any, robot: str) -> Measure:
-    """How behaviours of a robot are quantified, from the settings of a command; refuses what cannot be."""
-    if config.seeds < 1:
-        raise ExperimentError(f"--seeds is {config.seeds}; it must be at least 1")
-    entry = find_robot(robot)
-    needed = 10 * entry.m_max * entry.tau
-    if config.samples < needed:
+def summarise(rows: Sequence[Row], controllers: Sequence[str], scales: ScaleKind) -> Summary:
+    """Rank the controllers of one robot by the median of E_core over seeds, and test all pairs.
+
+    Runs without a value (they broke down, cannot be quantified, or less than half of the scales are reliable)
+    rank below all others, in medians, intervals and tests alike; how many they are stands beside. All other
+    quantities are medians over the runs that have them. A run that is unfinished, for lack of memory, say,
+    tells nothing about its controller: its seed is left out for all of them. A controller of which no run is
+    finished would leave out every seed: it is not ranked instead. Refuses if no controller or seed is left.
+    """
+    unfinished = [row for row in rows if row.get("unfinished")]
+    finished = {row["controller"] for row in rows if not row.get("unfinished")}
+    left_out = sorted({row["seed"] for row in unfinished if row["controller"] in finished})
+    ranked = [name for name in controllers if name in finished]
+    counted = [row for row in rows if row["seed"] not in left_out]
+    of = {name: [row for row in counted if row["controller"] == name] for name in ranked}
+    if not any(of.values()):
+        first = unfinished[0]
         raise ExperimentError(
-            f"--samples is {config.samples}; {entry.m_max} steps with delay {entry.tau} need {needed}, and "
-            "many more to say something"
+            f"every seed has a run that is unfinished, such as {first['controller']} seed {first['seed']} "
+            f"({first['reason']}); mend that and run the same command, or leave that controller out"
         )
-    if config.transient < 0:
-        raise ExperimentError(f"--transient is {config.transient}; it must be 0 or more")
-    for name in ("common", "relative"):
-        low, high = getattr(config, name)
-        if not 0 < low < high < math.inf:
-            raise ExperimentError(
-                f"--{name} is {low:g} {high:g}; 0 < smaller scale < larger scale < inf is needed"
-            )
-    return Measure(
-        config.samples,
-        config.transient,
-        entry.sensor,
-        entry.tau,
-        entry.m_max,
-        config.common,
-        config.relative,
-        surrogate=config.surrogates,
+    scores = {name: [rank_value(row, scales) for row in of[name]] for name in ranked}
+    entries = {name: _entry(name, of[name], scores[name], scales) for name in ranked}
+    middle = {name: entry["E_core"]["value"] for name, entry in entries.items()}
+    order = sorted(ranked, key=lambda name: -middle[name])
+    for name in order:
+        entries[name]["rank"] = 1 + sum(other > middle[name] for other in middle.values())
+    pairs = [asdict(pair) for pair in all_pairs({name: scores[name] for name in order})]
+    for pair in pairs:
+        # Infinite numbers as words: JSON has none, and which of the two failed must not be lost.
+        pair["difference"] = {k: str(x) if math.isinf(x) else x for k, x in pair["difference"].items()}
+    # From the last to the first, which remains.
+    reasons = {row["controller"]: row["reason"] for row in reversed(unfinished)}
+    return to_plain(
+        {
+            "scales": scales,
+            "ranking": [entries[name] for name in order],
+            "pairs": pairs,
+            "left_out": left_out,
+            "not_ranked": {name: reasons[name] for name in controllers if name not in finished},
+            "smallest_p_holm": min(1.0, smallest_p(len(of[order[0]])) * max(len(pairs), 1)),
+        }
     )
+
+
+def _entry(name: str, rows: list[Row], scores: list[float], scales: str) -> dict[str, Any]:
+    with_numbers = [row for row in rows if not row["reason"]]
+    # A run that has an amplitude was recorded to the end.
+    broke_down = sum("std" not in row for row in rows)
+    shares = [row[scales]["covered"] for row in with_numbers if "covered" in row[scales]]
+    quantities = ("E_state", "E_mem", "D", "kappa", "std", "PI")
+    return {
+        "controller": name,
+        "E_core": asdict(median(scores)),
+        **{quantity: over(rows, scales, quantity) for quantity in quantities},
+        "E_core_by_scales": {kind: over(rows, kind, "E_core") for kind in SCALE_WORDS if kind != scales},
+        "surrogate": over(rows, scales, "surrogate"),
+        "runs": len(rows),
+        "broke_down": broke_down,
+        "not_quantified": len(rows) - len(with_numbers) - broke_down,
+        "without_value": sum(math.isinf(score) for score in scores),
+        "least_covered": min(shares, default=None),
+        "without_range": sum(not row["auto"]["usable"] for row in with_numbers),
+        "not_stationary": sum(row["stationary"] is False for row in with_numbers),
+    }
 
 
 def _fairness(config: Compare, tuned: Tuned) -> dict[str, Any]:
     """What all runs share, and where they differ."""
     first = {(task.robot, task.controller): task for task in tuned.starts}
+    shared = {robot: first[robot, config.controllers[0]] for robot in config.robots}
+    origins = tomllib.loads(Path(__file__).with_name("origins.toml").read_text("utf-8"))
     return {
         "same for all": "body, its noise, seeds, learning time, samples, quantifier settings",
-        "bodies": {robot: first[robot, config.controllers[0]].body for robot in config.robots},
-        "quantifier": {
-            robot: outcome(first[robot, config.controllers[0]].measure) for robot in config.robots
-        },
+        "bodies": {robot: task.body for robot, task in shared.items()},
+        "quantifier": {robot: deciding(task.measure) for robot, task in shared.items()},
         "rules": {
             name: {
                 "origin": tuned_words(config.tune, [by[name] for by in tuned.tried.values()])
-                + ORIGINS.get(name, "given by the user"),
+                + origins.get(name, "given by the user"),
                 "settings": {robot: first[robot, name].rule for robot in config.robots},
             }
             for name in config.controllers
@@ -228,43 +223,87 @@ def _cost(costs: list[dict[str, float]], tuning: int) -> dict[str, float]:
     }
 
 
-def _save(config: Compare, document: dict[str, Any]) -> None:
-    stem = config.out / "compare"
-    write_text(stem.with_suffix(".json"), json.dumps(document, indent=1, allow_nan=False) + "\n")
-    write_text(stem.with_suffix(".csv"), as_csv(document["rows"]))
-    write_text(stem.with_suffix(".md"), as_markdown(document))
-    draw(document, stem.with_suffix(".png"))
-    draw(document, stem.with_suffix(".pdf"))
-    write_text(stem.with_suffix(".html"), page(document, stem.with_suffix(".png")))
-    for robot, summary in document["robots"].items():
-        console().print(ranking_table(robot, summary))
-        if len(config.controllers) > 1:
-            console().print(pairs_table(robot, summary))
-        for sentence in summary["findings"]:
-            print(f"- {sentence}")
-    for row in document["rows"]:
-        if row["reason"]:
-            kind = "unfinished: " if row.get("unfinished") else ""
-            say(f"{row['robot']} {row['controller']} seed {row['seed']}: {kind}{row['reason']}", config.quiet)
-    print(f"written: {stem}.html, .json, .csv, .md, .png, .pdf")
+# Tuning: settings for every rule at the same price. Random search around the defaults knows nothing about any
+# rule, so that none is favoured: the defaults are the first candidate, and in the others every number that is
+# not 0 is multiplied by a factor of its own, drawn between 1/4 and 4 (a 0 is something switched off), and
+# kept within its range. Each candidate gets one run, all with the same seed, which the comparison does not
+# use; equal ones share it.
 
 
-def as_csv(rows: list[dict[str, Any]]) -> str:
-    """One line per run, nested numbers as common.E_core and so on."""
-    flat = [_flat(row) for row in rows]
-    columns = list(dict.fromkeys(key for row in flat for key in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
-    return text.getvalue()
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning found: a task for each robot and controller, and what was tried for it."""
+
+    starts: list[Scoring]
+    """The tasks as they were given, with the best settings."""
+    runs: list[Scoring]
+    """All that were run."""
+    tried: dict[str, dict[str, list[dict[str, Any]]]]
+    """By robot and controller `settings`, `E_core` (None: no value) and `reason` of each candidate."""
 
 
-def _flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in row.items():
-        if isinstance(value, dict):
-            found |= _flat(value, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = " ".join(value) if isinstance(value, list) else value
-    return found
+def tune(
+    starts: Sequence[Scoring], number: int, scales: str, run: Callable[[list[Scoring]], list[Row]]
+) -> Tuned:
+    """For each task the best of so many settings (0: those that it has), by E_core on these scales.
+
+    `run` gives the results of tasks, in their order.
+    """
+    if not number:
+        return Tuned(list(starts), [], {})
+    drawn = [candidates(start, number) for start in starts]
+    # A rule without numbers has one setting only, however many are drawn.
+    options = [[task for i, task in enumerate(some) if task not in some[:i]] for some in drawn]
+    runs = list(itertools.chain(*options))
+    rows = iter(run(runs))
+    chosen: list[Scoring] = []
+    tried: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for start, some in zip(starts, options, strict=True):
+        found = [next(rows) for _ in some]
+        chosen.append(replace(start, rule=best(some, found, scales).rule))
+        tried.setdefault(start.robot, {})[start.controller] = [
+            {"settings": task.rule, "E_core": value(row, scales, "E_core"), "reason": row["reason"]}
+            for task, row in zip(some, found, strict=True)
+        ]
+    return Tuned(chosen, runs, tried)
+
+
+def tuned_words(number: int, tried: Iterable[Sequence[Any]]) -> str:
+    """How the settings of a rule were found, from what was tried on each robot; empty if nothing was."""
+    counts = sorted({len(some) for some in tried})
+    if not counts:
+        return ""
+    if counts == [1] and number > 1:
+        return "not tuned: the rule has no number that could be varied; default: "
+    distinct = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    drawn = "" if counts == [number] else f" ({number} were drawn, the others were equal)"
+    return (
+        f"the best of {distinct} settings{drawn}, by core complexity in one run each with a seed of its own: "
+        "the default, and others in which every number but 0 is multiplied by a factor of its own between "
+        f"1/{FACTOR:g} and {FACTOR:g} and kept within its range; default: "
+    )
+
+
+def candidates(task: Scoring, number: int) -> list[Scoring]:
+    """So many versions of a task that differ in the settings of the rule; the first one has the defaults."""
+    if number < 1:
+        raise ExperimentError(f"{number} candidates; at least 1 is needed, the defaults")
+    start = replace(task, seed=SEED)
+    # The same draws for everyone, whatever else is compared.
+    rng = np.random.default_rng(SEED)
+    varied = find_rule(task.controller).Config.varied
+    return [start, *(replace(start, rule=varied(task.rule, rng, FACTOR)) for _ in range(number - 1))]
+
+
+def best(tasks: Sequence[Scoring], rows: Sequence[Row], scales: str) -> Scoring:
+    """The candidate with the largest E_core; a failure is the last choice, and of equals the first wins.
+
+    A run that is unfinished is refused: what it would have scored is not known.
+    """
+    for row in rows:
+        if row.get("unfinished"):
+            raise ExperimentError(
+                f"a tuning run of {tasks[0].robot} under {tasks[0].controller} is unfinished "
+                f"({row['reason']}); mend that and run the same command, finished runs are kept"
+            )
+    return max(zip(tasks, rows, strict=True), key=lambda tried: rank_value(tried[1], scales))[0]

@@ -1,0 +1,269 @@
+"""Commands that look: at robots, at this machine, at files, at the behaviours that come along."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import field
+from pathlib import Path
+from typing import Annotated, Any
+
+import h5py
+import tyro
+
+from experiments.errors import ExperimentError, nearest
+from experiments.feedback import Feedback
+from experiments.runfiles.atomic import replacing
+from experiments.runfiles.contents import Recording
+from experiments.runfiles.hdf5 import attributes, reading
+from experiments.runfiles.library import FOLDER
+from experiments.runfiles.results import versions
+from experiments.runfiles.run_file import FORMAT, open_run_file
+from experiments.runfiles.salvage import Salvage
+from experiments.runfiles.salvage import salvage as save
+from experiments.settings import ASIDE, Parallel, settings
+
+HEAD = 50
+"""Height of the line with the robots' names above their pictures, in pixels."""
+
+
+@settings
+class Bodies:
+    """Print the robots' data sheets: motors, sensors, limits, masses and defaults."""
+
+    robot: str | None = None
+    """Only this robot."""
+    picture: Path | None = None
+    """Write a contact sheet of the robots in their starting pose to this file (PNG)."""
+
+
+def bodies(config: Bodies, feedback: Feedback) -> Path | dict[str, str]:
+    """The data sheets by robot, or the contact sheet, if a picture is asked for."""
+    import robots
+
+    names = list(robots.ROBOTS) if config.robot is None else [config.robot]
+    for name in names:
+        if name not in robots.ROBOTS:
+            raise ExperimentError(f"there is no robot {name!r}; {nearest(name, robots.ROBOTS)}")
+    if config.picture is not None:
+        return _write_picture(config.picture, {name: robots.ROBOTS[name].id for name in names})
+    return {name: robots.data_sheet(name) for name in names}
+
+
+def _write_picture(path: Path, ids: dict[str, str]) -> Path:
+    """Write the contact sheet with the robots' names above."""
+    from matplotlib.figure import Figure
+
+    from robots import contact_sheet
+
+    if path.suffix.lower() != ".png":
+        raise ExperimentError(f"--picture {path} is not a PNG file: give a name that ends in .png")
+    if not path.absolute().parent.is_dir():
+        raise ExperimentError(f"the folder of --picture {path} does not exist: make it first")
+    sheet = contact_sheet(list(ids))
+    height, width = sheet.shape[:2]
+    figure = Figure(figsize=(width / 100, (height + HEAD) / 100), dpi=100)
+    axes = figure.add_axes((0.0, 0.0, 1.0, height / (height + HEAD)))
+    axes.imshow(sheet, interpolation="nearest")
+    axes.set_axis_off()
+    for i, (name, id_) in enumerate(ids.items()):
+        middle = ((i + 0.5) / len(ids), 1 - HEAD / 2 / (height + HEAD))
+        figure.text(*middle, f"{name}  ({id_})", ha="center", va="center", size=15)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=100)
+    return path
+
+
+@settings
+class Doctor:
+    """Check versions, disk, body, controller, file, video and quantifier, and time them."""
+
+
+class Findings(dict[str, str]):
+    """What was found, in words."""
+
+    @property
+    def failures(self) -> dict[str, ExperimentError]:
+        """One error for all that does not work."""
+        names = ", ".join(name for name, words in self.items() if words.startswith("FAILED: "))
+        return {names: ExperimentError(f"{names} do not work on this machine; see above")} if names else {}
+
+
+def doctor(config: Doctor, feedback: Feedback) -> Findings:
+    """Check everything, also after something failed."""
+    found = Findings(versions() | {"cores": str(os.cpu_count())})
+    found["free disk"] = f"{shutil.disk_usage(Path.cwd()).free / 2**30:.1f} GiB"
+    for name, check in CHECKS.items():
+        try:
+            found[name] = check()
+        except Exception as error:  # whatever it is, the user wants to know it and see the other checks
+            found[name] = f"FAILED: {type(error).__name__}: {error}"
+    return found
+
+
+def check_robots() -> str:
+    """Steps per second of every robot under ULR on one core."""
+    import controllers
+    import robots
+    from experiments.pipeline.loop import Loop, make_body
+
+    speeds = []
+    for name in robots.ROBOTS:
+        with closing(make_body(name, {})) as body:
+            loop = Loop(body, controllers.make("ulr", len(body.sensor_names), len(body.motor_names)))
+            loop.s, _ = body.reset(seed=1)
+            loop.advance(0, 100)
+            start = time.perf_counter()
+            loop.advance(100, 600)
+            speeds.append(f"{name} {500 / (time.perf_counter() - start):,.0f} steps/s")
+    return ", ".join(speeds)
+
+
+def check_quantifier() -> str:
+    """Time to quantify a known system; its dimension tells whether the answer is right."""
+    from quantify import quantify
+    from quantify.systems import Henon
+
+    series = Henon().sample(20_000, 1)[:, 0]
+    quantify(series[:2000], tau=1, m_max=6, replicates=0)
+    start = time.perf_counter()
+    result = quantify(series, tau=1, m_max=6, replicates=0)
+    taken = time.perf_counter() - start
+    # The correlation dimension of the Hénon map is 1.21; a window of two octaves scatters by about .1.
+    if abs(result.D.value - 1.21) > 0.3:
+        raise ValueError(f"the dimension of the Hénon map came out as {result.D.value:.2f} instead of 1.21")
+    return f"20,000 samples of the Hénon map in {taken:.1f} s, D = {result.D.value:.2f}"
+
+
+def check_files() -> str:
+    """Write, commit and read a small work file."""
+    import numpy as np
+
+    from experiments.runfiles.growing import GrowingFile, Track, read_state
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "check.h5")
+        track = Track("sensors", (19,), "<f4")
+        state = {"x": np.arange(3.0)}
+        with GrowingFile.create(path, attrs={}, group="g", tracks=[track], steps=3000, state=state) as work:
+            start = time.perf_counter()
+            work.append("sensors", np.ones((3000, 19), np.float32), 0)
+            work.commit(3000, state)
+            taken = time.perf_counter() - start
+        if not np.array_equal(read_state(path)["x"], state["x"]):
+            raise OSError("what was written is not what is read")
+    return f"HDF5 works, a checkpoint of 3000 rows takes {1e3 * taken:.1f} ms"
+
+
+def check_video() -> str:
+    """Version of the encoder."""
+    import imageio_ffmpeg
+
+    return f"ffmpeg {imageio_ffmpeg.get_ffmpeg_version()}"
+
+
+CHECKS = {"robots": check_robots, "quantifier": check_quantifier, "files": check_files, "video": check_video}
+
+
+@settings
+class Show:
+    """Print what a run file (or any HDF5 file) holds."""
+
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    """File to look into; it may still be growing."""
+
+
+def show(config: Show, feedback: Feedback) -> dict[str, Any]:
+    """The contents of a run file, finished or not, or the datasets of any other HDF5 file, in words."""
+    with reading(config.file) as file:
+        attrs = attributes(file)
+        if attrs.get("format") != FORMAT or "robot" not in attrs:
+            found: list[tuple[str, Any]] = []
+            file.visititems(lambda name, item: found.append((name, item)))
+            kept = [(name, item) for name, item in found if isinstance(item, h5py.Dataset)]
+            return {"datasets": {f"/{name}": f"{item.shape} {item.dtype}" for name, item in kept}}
+    with open_run_file(config.file) as run:
+        channels = f"{len(run.learning.sensors.names)} sensors, {len(run.learning.actions.names)} motors"
+        phases = {"learning": run.learning} | {name: run.behaviours.get(name) for name in run.frozen}
+        return {
+            "run": f"{run.robot} under {run.controller}, seed {run.seed}",
+            "channels": f"{channels} at {run.learning.attrs['rate_hz']:g} Hz",
+            "recordings": [_row(name, recording) for name, recording in phases.items()],
+            "results": {name: _numbers(document["result"]) for name, document in run.results.items()},
+            "versions": run.versions,
+        }
+
+
+def _row(name: str, recording: Recording | None) -> list[str]:
+    if recording is None:
+        return [name, *"---", "frozen, not recorded"]
+    state = recording.status + (f": {recording.reason}" if recording.reason else "")
+    if "stationarity" in recording.attrs:
+        state += f", {json.loads(recording.attrs['stationarity'])['verdict']}"
+    counts = (recording.steps, recording.wanted, recording.attrs.get("transient", 0))
+    return [name, *map(str, counts), state]
+
+
+def _numbers(result: dict[str, Any]) -> str:
+    from quantify import PredictiveInformation
+
+    numbers = ", ".join(f"{key} {result[key]['value']:.2f}" for key in ("D", "E_state", "E_mem", "E_core"))
+    words = f"{numbers} nats on scales {result['range']['lo']:.2g} to {result['range']['hi']:.2g}"
+    scan = result.get("predictive_information") or {}
+    if "eta" in scan and "settings" in scan:
+        quoted = PredictiveInformation.from_dict(scan).quoted
+        words += f"; PI {quoted.value:.2f} at eta {quoted.eta:.2g}"
+    return words
+
+
+def salvage(config: Salvage, feedback: Feedback) -> dict[str, int]:
+    """Save what can be read; the rows saved per dataset."""
+    return save(config)
+
+
+@settings
+class Behaviours(Parallel):
+    """List the behaviours that come with the project, check that they go on, or keep one of a run."""
+
+    check: bool = False
+    """Record each behaviour and compare the first tenth with the last: does it go on?"""
+    samples: int = 1_000_000
+    """Samples for --check."""
+    transient: int = 10_000
+    """Samples before those, while the behaviour settles after freezing."""
+    name: tuple[str, ...] = ()
+    """Only these behaviours; with --keep the name of the new one."""
+    keep: Path | None = None
+    """Run file of which one frozen controller is to be kept as a behaviour."""
+    freeze: float | None = None
+    """With --keep: its freeze time in minutes."""
+    about: str = ""
+    """With --keep: what one sees, in a few words."""
+    folder: Path = FOLDER
+    """Where the behaviours are."""
+    out: Path = field(default=Path("runs/behaviours"), metadata=ASIDE)
+    """Where --check puts its recordings."""
+
+
+def behaviours(config: Behaviours, feedback: Feedback) -> dict[str, dict[str, Any]]:
+    """Keep a behaviour if asked to; then what is stated of each, or what a check finds of it."""
+    from experiments.studies.emergence import library
+
+    if config.keep is not None:
+        if len(config.name) != 1 or config.freeze is None or config.check:
+            raise ExperimentError("--keep RUN.h5 goes with one --name, with --freeze, and without --check")
+        path = config.folder / f"{config.name[0]}.h5"
+        library.keep(config.keep, config.freeze, path, config.about)
+        feedback.say(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+    chosen = library.choose(config.name, config.folder)
+    if config.check:
+        asked = (config.samples, config.transient, config.out, config.jobs, feedback)
+        return {name: library.check(item, *asked) for name, item in chosen.items()}
+    return {
+        name: {key: value for key, value in vars(item).items() if key not in ("name", "path")}
+        for name, item in chosen.items()
+    }

@@ -1,0 +1,136 @@
+"""What commands print, by the name of the command; those that are not here say all while they work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.console import console
+from experiments.feedback import Feedback
+
+if TYPE_CHECKING:
+    from experiments.commands.looking import Behaviours, Show
+    from experiments.pipeline.quantify import Quantified
+    from experiments.runfiles.salvage import Salvage
+    from experiments.studies.comparison.compare import Comparison
+    from experiments.studies.study import Study
+
+
+def quantify(found: Quantified, config: object, feedback: Feedback) -> None:
+    """The summaries, and where the results are."""
+    for name, result in found.items():
+        if name:
+            print(name)
+        print(result.summary())
+        feedback.say(f"written to {found.files[name]}")
+
+
+def progress(found: Study, config: object, feedback: Feedback) -> None:
+    """The table and where everything is; notes what speaks against the numbers."""
+    _explained(found, feedback)
+    picture, numbers = found.files
+    runs = dict.fromkeys(row["run"] for row in found.document["rows"])
+    print(f"picture: {picture}\nnumbers: {numbers}\nruns:    {', '.join(runs)}")
+
+
+def learning_curve(found: Study, config: object, feedback: Feedback) -> None:
+    """The medians at every time; notes which runs have no numbers."""
+    _explained(found, feedback)
+    print(found.written())
+
+
+def _explained(found: Study, feedback: Feedback) -> None:
+    for table in found.tables():
+        console().print(table.terminal(table.columns))
+    for sentence in found.sentences():
+        feedback.say(sentence)
+
+
+def compare(found: Comparison, config: object, feedback: Feedback) -> None:
+    """Rankings, differences and findings; notes which runs have no numbers."""
+    from experiments.studies.comparison.comparison import failure_words, narrow
+
+    for robot, summary in found.document["robots"].items():
+        console().print(found.ranking(robot).terminal(narrow(summary)))
+        if len(found.document["settings"]["controllers"]) > 1:
+            pairs = found.pairs(robot)
+            console().print(pairs.terminal(pairs.columns))
+        for sentence in summary["findings"]:
+            print(f"- {sentence}")
+    for row in found.document["rows"]:
+        if row["reason"]:
+            feedback.say(f"{row['robot']} {row['controller']} seed {row['seed']}: {failure_words(row)}")
+    print(found.written())
+
+
+def emergence(found: Study, config: object, feedback: Feedback) -> None:
+    """The table and the verdict."""
+    for table in found.tables():
+        console().print(table.terminal())
+    print("\n".join(found.sentences()))
+
+
+def reproduce(studies: list[Study], config: object, feedback: Feedback) -> None:
+    """The tables, and what they say."""
+    for study in studies:
+        for shown in (*(table.terminal() for table in study.tables()), *study.sentences()):
+            console().print(shown)
+        print(study.written())
+
+
+def behaviours(found: dict[str, dict[str, Any]], config: Behaviours, feedback: Feedback) -> None:
+    """What a check found, or the tables of what is stated, and how each was made."""
+    from experiments.studies.emergence.library import check_sentences, tables
+
+    if config.check:
+        print("\n".join(line for name, one in found.items() for line in check_sentences(name, one)))
+        return
+    for table in tables(found):
+        console().print(table.terminal())
+    for name, item in found.items():
+        print(f"{name}: {item['about']}. {item['command']}")
+    print("film one: selforg video --behaviour NAME out.mp4; record it: selforg record --behaviour NAME")
+
+
+def plot(written: list[Path], config: object, feedback: Feedback) -> None:
+    """The files."""
+    print("\n".join(map(str, written)))
+
+
+def show(found: dict[str, Any], config: Show, feedback: Feedback) -> None:
+    """The contents of a run, or the datasets of another file."""
+    from experiments.reports.tables import Table
+
+    if "datasets" in found:
+        print(f"{config.file}: an HDF5 file, not a run")
+        for name, words in found["datasets"].items():
+            print(f"  {name}  {words}")
+        return
+    out = console()
+    out.print(f"{config.file}: {found['run']}", style="bold")
+    out.print(found["channels"])
+    heads = dict.fromkeys(("phase", "samples", "wanted", "transient", "state"), "")
+    out.print(Table(heads, found["recordings"]).terminal())
+    for name, words in found["results"].items():
+        out.print(f"{name}: {words}")
+    libraries = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    out.print(f"made with {libraries}", style="dim")
+
+
+def salvage(saved: dict[str, int], config: Salvage, feedback: Feedback) -> None:
+    """The rows saved."""
+    for name, rows in saved.items():
+        if rows:
+            print(f"{rows:>10} rows of {name}")
+    print(f"saved to {config.out}")
+
+
+def bodies(found: Path | dict[str, str], config: object, feedback: Feedback) -> None:
+    """The data sheets, or where the picture is."""
+    print(f"wrote {found}" if isinstance(found, Path) else "\n\n".join(found.values()))
+
+
+def doctor(found: dict[str, str], config: object, feedback: Feedback) -> None:
+    """What the checks found."""
+    for name, words in found.items():
+        print(f"{name:12s} {words}")

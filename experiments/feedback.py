@@ -1,0 +1,30 @@
+"""What work says while it is under way: nothing at all, unless whoever asked for it wants to hear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Advance = Callable[[float, float], None]
+"""Called with what is done and what is wanted in all."""
+
+
+class Feedback:
+    """Drops notes and hands progress to a function, which ignores it if none is given.
+
+    `console.Terminal` shows both.
+    """
+
+    def __init__(self, advance: Advance = lambda done, total: None) -> None:
+        self._advance = advance
+
+    def say(self, text: str) -> None:
+        """Tell in a sentence what happened."""
+
+    @contextmanager
+    def bars(self) -> Iterator[Callable[[str], Advance]]:
+        """Progress bars for a piece of work: a function from a title ("record [steps]") to `Advance`."""
+        yield lambda title: self._advance
+
+
+SILENT = Feedback()

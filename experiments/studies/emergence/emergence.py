@@ -1,0 +1,302 @@
+"""What emerges, seed by seed; what it takes, with one thing changed at a time; what a push does."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.errors import ExperimentError, refusing
+from experiments.feedback import SILENT, Feedback
+from experiments.pipeline.loop import make_body, thaw
+from experiments.reports.tables import Table
+from experiments.runfiles.contents import FrozenState
+from experiments.runfiles.run_file import label
+from experiments.studies.emergence import trials
+from experiments.studies.emergence.trials import Emergence, ModeStudy, Trial, observe
+from experiments.studies.study import Study, numbered
+from experiments.sweeps.sweep import task_named
+from robots import Observed, RobotError, describe
+from robots.audit import audit, drop, energy_words
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Emergence", "emergence"]
+
+BLIND = {"velocity_scale": 1e9}
+"""The hexapod's vertical velocity in units in which it always reads 0, but for the sensor's noise."""
+CONTROLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # name: changes of the body, changes of the rule
+    "as it is": ({}, {}),
+    "without the vertical velocity": (BLIND, {}),
+    "without the anti-saturation term": ({}, {"alpha": 0.0}),
+    "learning off": ({}, {"eps": 0.0, "decay": 0.0}),
+    "half the time step": ({"substeps": 4}, {}),
+    "servos set in each physics step": ({"servo_every_substep": True}, {}),
+}
+AUDITED = ("as it is", "half the time step")
+AUDIT_STEPS, AUDIT_TRANSIENT = 3000, 1000
+"""Control steps whose energy is audited, and those before them."""
+DIRECTIONS = {"left": 1.0, "right": -1.0, "none": 0.0}
+"""Of a push across the body, in units of the impulse; without a push as the control."""
+WHEN = ("before", "after")
+
+
+def emergence(config: Emergence, feedback: Feedback = SILENT) -> ModeStudy:
+    """Learn, freeze and look, seed by seed; with `controls` or `push` the study of that name instead."""
+    if config.controls and config.push:
+        raise ExperimentError("--controls and --push are two experiments: ask for one at a time")
+    if config.controls or config.push:
+        return (run_controls if config.controls else run_pushes)(config, feedback)
+    tasks = [trials.make_trial(config, seed) for seed in numbered(config.seeds)]
+    found = trials.run_tasks(trials.trial, tasks, config, f"{config.robot} emergence", feedback)
+    pairs = zip(tasks, found, strict=True)
+    rows = [{"seed": task.seed} | trials.with_modes(task, row) for task, row in pairs]
+    content = {"rows": rows, "verdict": verdict(config.robot, rows)}
+    return Trials.made(config, "emergence", content, feedback)
+
+
+@dataclass(frozen=True)
+class Trials(ModeStudy):
+    """What emerged in each seed."""
+
+    def tables(self) -> list[Table]:
+        """One row per seed and freeze time."""
+        found = []
+        for row in self.document["rows"]:
+            frozen = row.get("frozen") or {"-": {"reason": row.get("reason", "")}}
+            for name, numbers in frozen.items():
+                mode = numbers.get("mode", numbers.get("reason", ""))
+                found.append([str(row["seed"]), name, mode, *self.description.cells(numbers)])
+        heads = ("seed", "frozen", "mode", *self.description.headings)
+        return [Table(dict.fromkeys(heads, ""), found)]
+
+    def modes(self) -> dict[str, Counter[str]]:
+        """By freeze time."""
+        return modes_by_freeze(self.document["rows"])
+
+
+def modes_by_freeze(rows: list[dict[str, Any]]) -> dict[str, Counter[str]]:
+    """How many seeds were found in each mode, by freeze time."""
+    return trials.count_modes(item for row in rows for item in row.get("frozen", {}).items())
+
+
+def verdict(robot: str, rows: list[dict[str, Any]]) -> list[str]:
+    """In how many seeds the robot did what: sentences."""
+    n = len(rows)
+    lines = _jumps(rows, n) if robot == "hexapod" else _stays(rows, n)
+    unfinished = sum(row.get("unfinished", False) for row in rows)  # for reasons that are not the robot's
+    if broken := sum(bool(row.get("reason")) for row in rows) - unfinished:
+        lines.append(f"broke down: {broken} of {n} seeds")
+    if unfinished:
+        lines.append(f"unfinished: {unfinished} of {n} seeds; the same command tries them again")
+    return lines
+
+
+def _jumps(rows: list[dict[str, Any]], n: int) -> list[str]:
+    lines = []
+    for name in modes_by_freeze(rows):
+        found = [row["frozen"][name] for row in rows if "mode" in row.get("frozen", {}).get(name, {})]
+        wide = sum(x["std_x1"] > 0.15 for x in found)
+        grounded = sum(x["airtime"] <= 0.02 for x in found)
+        jump = sum(x["mode"] == "jumping" for x in found)
+        lines.append(
+            f"{name}: on the ground in {grounded} of {n} seeds, std of x_1 over .15 in {wide}, "
+            f"regular jumping (airtime over .3, peak share over .8) in {jump}"
+        )
+    first = [t for row in rows if (t := row.get("learning", {}).get("first_jumps")) is not None]
+    when = f"minute {min(first):.1f} to {max(first):.1f}" if first else "never"
+    return [*lines, f"first jumps while learning: {when} in {len(first)} of {n} seeds"]
+
+
+def _stays(rows: list[dict[str, Any]], n: int) -> list[str]:
+    lines = []
+    for name, counts in modes_by_freeze(rows).items():
+        modes = ", ".join(f"{mode} in {count}" for mode, count in counts.most_common())
+        lines.append(f"{name}, of {n} seeds: {modes}")
+    longest: dict[str, list[float]] = {}
+    for row in rows:
+        for mode, seconds in row.get("learning", {}).get("longest", {}).items():
+            longest.setdefault(mode, []).append(seconds)
+    for mode, stays in longest.items():
+        lines.append(
+            f"{mode} while learning: in {len(stays)} of {n} seeds, "
+            f"for {min(stays):.0f} to {max(stays):.0f} s without a break"
+        )
+    return lines
+
+
+@dataclass(frozen=True)
+class Controls(ModeStudy):
+    """What becomes of the behaviours when one thing is changed, and where their energy comes from."""
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per control and seed."""
+        controls = self.document["controls"].items()
+        rows = [{"control": name} | row for name, found in controls for row in found]
+        return Study({"rows": rows}).to_frame()
+
+    def tables(self) -> list[Table]:
+        """One row per control."""
+        key = self.description.telling
+        heading, _ = self.description.columns[key]
+        heads = ("control", "frozen: modes", f"{heading}: least, median, most", "while learning")
+        counted, lines = self.modes(), []
+        for name, rows in self.document["controls"].items():
+            values = [numbers[key] for row in rows if "reason" not in (numbers := _last(row))]
+            ends = (min(values), float(np.median(values)), max(values)) if values else ()
+            # In the last two minutes.
+            lived = Counter(mode for row in rows for mode in row["learning"]["modes"][-12:])
+            modes = ", ".join(f"{mode} {n}" for mode, n in counted[name].most_common())
+            shares = ", ".join(f"{mode} {n / lived.total():.0%}" for mode, n in lived.most_common() if n)
+            lines.append([name, modes, " ".join(f"{end:.2f}" for end in ends) or "-", shares])
+        return [Table(dict.fromkeys(heads, ""), lines)]
+
+    def modes(self) -> dict[str, Counter[str]]:
+        """By control, at the last freeze time."""
+        controls = self.document["controls"].items()
+        return trials.count_modes((name, _last(row)) for name, rows in controls for row in rows)
+
+
+def _last(row: dict[str, Any]) -> dict[str, Any]:
+    """What was found at the last freeze time."""
+    return list(row["frozen"].values())[-1] if row["frozen"] else {"reason": row.get("reason", "")}
+
+
+def run_controls(config: Emergence, feedback: Feedback) -> Controls:
+    """Learn with one thing changed at a time, and audit the energy of what came out."""
+    if config.controller != "ulr":
+        raise ExperimentError(f"--controls switches off terms of ulr; the rule is {config.controller!r}")
+    hexapod = config.robot == "hexapod"
+    chosen = {name: changes for name, changes in CONTROLS.items() if hexapod or changes[0] != BLIND}
+    tasks = {}
+    for name, changes in chosen.items():
+        tasks[name] = [trials.make_trial(config, seed, *changes) for seed in numbered(config.seeds)]
+        if any(changes):  # without changes it is what `emergence` computes: it may be there already
+            tasks[name] = [replace(task, freeze=task.freeze[-1:]) for task in tasks[name]]
+    flat = trials.run_tasks(trials.trial, [*chain(*tasks.values())], config, "controls", feedback)
+    found = {name: [trials.with_modes(task, flat.pop(0)) for task in group] for name, group in tasks.items()}
+    audits = [task for name in AUDITED for task in tasks[name][:3]]
+    balances = trials.run_tasks(energy_balance, audits, config, "balances of energy", feedback)
+    physics = {name: [balances.pop(0) for _ in tasks[name][:3]] for name in AUDITED}
+    content = {"controls": found, "physics": physics, "verdict": energy_words(physics)}
+    return Controls.made(config, "controls", content, feedback)
+
+
+@task_named("experiments.controls:books_of")
+def energy_balance(config: Trial) -> dict[str, Any]:
+    """Learn, freeze, and see where the energy comes from (`robots.audit.Books.balance`); then `passive`:
+    the largest energy of the limp body after a fall, in units of what it started with.
+    """
+    frozen = trials.learn_frozen(config)[label(config.freeze[-1])]
+    controller = thaw(frozen)
+    with closing(make_body(config.robot, config.body)) as body, refusing(RobotError):
+        _, s = observe(body, controller, body.restore(frozen.body), AUDIT_TRANSIENT)
+        balance = audit(body, controller, s, AUDIT_STEPS).balance()
+        passive = drop(body, config.seed)
+    return {"seed": config.seed, "gravity": config.body["gravity"], **balance, "passive": passive}
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """One seed, whose frozen behaviours are pushed."""
+
+    trial: Trial
+    impulse: float
+
+
+@dataclass(frozen=True)
+class Pushes(ModeStudy):
+    """What a push does to the behaviours."""
+
+    def tables(self) -> list[Table]:
+        """One row per seed, freeze time and direction."""
+        key, (heading, form) = next(iter(self.description.columns.items()))
+        heads = ("seed", "frozen", "push", *(word for when in WHEN for word in (when, f"{heading} {when}")))
+        lines = []
+        for row in self.document["rows"]:
+            words = [row.get("reason", ""), "", "", ""]
+            if "before" in row:
+                words = [word for when in WHEN for word in (row[when]["mode"], format(row[when][key], form))]
+            lines.append([*(str(row.get(name, "")) for name in heads[:3]), *words])
+        return [Table(dict.fromkeys(heads, ""), lines)]
+
+    def modes(self) -> dict[str, Counter[str]]:
+        """By direction, before and after."""
+        rows = [row for row in self.document["rows"] if "before" in row]
+        return trials.count_modes((f"push {row['push']}, {w}", row[w]) for row in rows for w in WHEN)
+
+
+def run_pushes(config: Emergence, feedback: Feedback) -> Pushes:
+    """Push every frozen behaviour of every seed to either side: its modes before and after."""
+    if config.robot != "snake":
+        raise ExperimentError(
+            f"--push pushes a long body at its middle, across its length; {config.robot!r} is not: use snake"
+        )
+    if not 0 < config.impulse < math.inf:
+        raise ExperimentError(f"--impulse is {config.impulse:g}; it must be greater than 0 and finite")
+    tasks = [Pushed(trials.make_trial(config, seed), config.impulse) for seed in numbered(config.seeds)]
+    found = trials.run_tasks(push_all, tasks, config, f"push the {config.robot}", feedback)
+    rows = [
+        row
+        for task, one in zip(tasks, found, strict=True)
+        for row in one.get("pushes", [{"seed": task.trial.seed} | one])
+    ]
+    content = {"rows": rows, "verdict": push_verdict(rows, config.impulse)}
+    return Pushes.made(config, "push", content, feedback)
+
+
+@task_named("experiments.push:push_all")
+def push_all(config: Pushed) -> dict[str, Any]:
+    """Learn with one seed; look at each frozen behaviour, push it, let it settle, and look again.
+
+    In `pushes` a row per freeze time and direction: the numbers of the robot's description `before` and
+    `after`, or a `reason`.
+    """
+    rows = []
+    for name, state in trials.learn_frozen(config.trial).items():
+        for direction, sign in DIRECTIONS.items():
+            row = {"seed": config.trial.seed, "frozen": name, "push": direction}
+            try:
+                rows.append(row | _push_one(config.trial, state, sign * config.impulse))
+            except ExperimentError as error:
+                rows.append(row | {"reason": str(error)})
+    return {"pushes": rows}
+
+
+def _push_one(trial: Trial, state: FrozenState, impulse: float) -> dict[str, Any]:
+    controller = thaw(state)
+    with closing(make_body(trial.robot, trial.body)) as body:
+
+        def settled(s: NDArray[np.float32]) -> tuple[Observed, NDArray[np.float32]]:
+            if trial.transient:
+                _, s = observe(body, controller, s, trial.transient)
+            return observe(body, controller, s, trial.samples)
+
+        before, s = settled(body.restore(state.body))
+        last = {key: values[-1] for key, values in before.motion.items()}
+        ahead = np.array([last["x"] - last["cx"], last["y"] - last["cy"]])
+        ahead /= max(np.hypot(*ahead), 1e-9)
+        middle = len(body.masses()) // 2 - 1
+        body.push([-ahead[1] * impulse, ahead[0] * impulse, 0.0], middle)
+        after, _ = settled(s)
+    return {"before": describe(trial.robot, before), "after": describe(trial.robot, after)}
+
+
+def push_verdict(rows: list[dict[str, Any]], impulse: float) -> list[str]:
+    """How often the mode changes, with a push and without: sentences."""
+    lines = []
+    for words, pushed in ((f"a push of {impulse:g} N s", True), ("without a push", False)):
+        chosen = [row for row in rows if "before" in row and (row["push"] != "none") == pushed]
+        pairs = [(row["before"]["mode"], row["after"]["mode"]) for row in chosen]
+        changes = Counter(f"{before} -> {after}" for before, after in pairs if before != after)
+        listed = ", ".join(f"{name} ({n})" for name, n in changes.most_common()) or "none"
+        lines.append(f"{words}: the mode changes in {changes.total()} of {len(chosen)} cases: {listed}")
+    return lines

@@ -1,0 +1,194 @@
+"""When not to trust a quantification, in words.
+
+Every rule is one function that looks at the evidence and returns a sentence or None. The limits are
+conventions, chosen so that textbook systems (Lorenz, Hénon) with enough data pass and their noisy, short,
+coarse or drifting versions do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quantify.correlation import CorrelationSums
+from quantify.decomposition import Decomposition, ScalingRange
+from quantify.quantification_data import Estimate
+from quantify.scales import MIN_PAIRS
+
+# Differences below this many nats are never worth a warning.
+SMALL = 0.1
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the rules look at."""
+
+    sums: CorrelationSums
+    parts: Decomposition
+    range: ScalingRange
+    core: Estimate
+    stationarity: Mapping[str, Any] | None
+
+    @property
+    def scale(self) -> float:
+        """Size of E_core against which deviations are measured."""
+        return max(abs(self.core.value), 2 * SMALL)
+
+
+def stochastic(e: Evidence) -> str | None:
+    """Scales that the decomposition itself calls stochastic."""
+    if not e.parts.deterministic.any():
+        return (
+            f"No scale down to eps {e.parts.eps[-1]:.3g} is deterministic (mean kappa of the range: "
+            f"{e.range.kappa:.2f}): the series cannot be told from noise. All of E_core is then memory of a "
+            "stochastic process; E_state, E_eps and D mean nothing. More data or a smaller m_max reach "
+            "smaller scales."
+        )
+    if e.range.deterministic == 1 and e.range.kappa > e.parts.settings["kappa_max"] / 2:
+        return f"The range is deterministic in part only: the mean kappa is {e.range.kappa:.2f}."
+    if e.range.deterministic < 1:
+        return (
+            f"{1 - e.range.deterministic:.0%} of the scales in the range are stochastic (mean kappa "
+            f"{e.range.kappa:.2f}): there the split into state and memory is inherited from larger scales."
+        )
+    return None
+
+
+def narrow(e: Evidence) -> str | None:
+    """A range too short to call it one."""
+    if e.range.octaves < 1.9:
+        return f"The range spans {e.range.octaves:.1f} octaves of eps; a scaling range should span two."
+    return None
+
+
+def coarse(e: Evidence) -> str | None:
+    """Scales of the size of the whole signal."""
+    if e.range.hi > e.sums.eps[0] / 4:
+        return (
+            f"The range reaches up to {e.range.hi / e.sums.eps[0]:.0%} of the largest distance in the "
+            "series: only the coarsest features of the signal count there."
+        )
+    return None
+
+
+def ambiguous(e: Evidence) -> str | None:
+    """Other deterministic ranges that tell another story."""
+    others = [
+        r
+        for r in e.parts.ranges()
+        if r.octaves >= 1
+        and (r.hi <= e.range.lo or r.lo >= e.range.hi)
+        and _differs(e, r.E_core - e.core.value)
+    ]
+    if others:
+        most = max(others, key=lambda r: abs(r.E_core - e.core.value))
+        return (
+            f"Complexity depends on the scale: over eps {most.lo:.3g} to {most.hi:.3g}, deterministic as "
+            f"well, E_core is {most.E_core:.2f} nats. State the range with the number."
+        )
+    return None
+
+
+def few_pairs(e: Evidence) -> str | None:
+    """Fewer close pairs than the default lower scale asks for."""
+    column = int(np.argmin(np.abs(e.sums.eps - e.range.lo)))
+    pairs = float(e.sums.C[-1, column] * e.sums.all_pairs)
+    if pairs < MIN_PAIRS:
+        return (
+            f"Only {pairs:,.0f} pairs of the largest embedding are closer than eps = {e.range.lo:.3g}, of "
+            f"{MIN_PAIRS:,} wanted: use more data, a smaller m_max or larger scales."
+        )
+    return None
+
+
+def quantised(e: Evidence) -> str | None:
+    """A resolution that the scales come near to."""
+    if e.parts.settings["eps_min_from"] == "resolution" or e.range.lo < 10 * e.sums.resolution:
+        return (
+            f"The series is quantised in steps of {e.sums.resolution:.3g}; scales near that show the steps, "
+            "not the dynamics. Record with more digits."
+        )
+    return None
+
+
+def nonstationary(e: Evidence) -> str | None:
+    """A series whose statistics change along the time axis."""
+    if e.stationarity is not None and not e.stationarity["stationary"]:
+        cut = e.stationarity["transient"]
+        return (
+            f"The series is not stationary: its {e.stationarity['feature']} changes, most at sample "
+            f"{e.stationarity['change']:,}. The numbers mix different regimes; "
+            + (f"leave out the first {cut:,} samples." if cut else "quantify parts of it.")
+        )
+    return None
+
+
+def unsure(e: Evidence) -> str | None:
+    """A sampling error that is not small against the value."""
+    if e.core.sampling > 0.25 * e.scale:
+        return f"The sampling error of E_core is {e.core.sampling:.2g} nats: the series is too short."
+    return None
+
+
+def sensitive(e: Evidence) -> str | None:
+    """A result that a little change of s_min would change a lot."""
+    low, high = e.core.s_min_interval
+    if _differs(e, high - low):
+        return (
+            f"E_core depends on s_min: {low:.2f} to {high:.2f} nats for s_min in [.05, .1]. Compare "
+            "only with values at the same s_min, and look at the slopes of delta_h."
+        )
+    return None
+
+
+def drifting(e: Evidence) -> str | None:
+    """No plateau of E_core over the range."""
+    change = e.range.drift * np.log(e.range.hi / e.range.lo)
+    if _differs(e, change):
+        return (
+            f"E_core changes by {change:+.2f} nats from the lower to the upper end of the range: there is no "
+            "plateau, and the mean depends on where the range ends."
+        )
+    return None
+
+
+def unfitted(e: Evidence) -> str | None:
+    """Values that rest on raw data or on extrapolation."""
+    if e.range.no_fit > 0.5:
+        return (
+            f"{e.range.no_fit:.0%} of the terms in the range lie on no straight segment "
+            f"({e.range.extrapolated:.0%} are extrapolated)."
+        )
+    return None
+
+
+def long_memory(e: Evidence) -> str | None:
+    """Memory that reaches beyond the largest embedding."""
+    inside = (e.parts.eps >= e.range.lo) & (e.parts.eps <= e.range.hi)
+    K = len(e.parts.delta_h)
+    last = float(K * e.parts.delta_h[-1, inside].mean())
+    if last > max(0.1 * e.scale, SMALL):
+        return (
+            f"The last term still adds {last:.2f} nats: memory reaches beyond {K} steps. "
+            "Use a larger m_max or delay."
+        )
+    return None
+
+
+def _differs(e: Evidence, difference: float) -> bool:
+    """Whether a difference in E_core is worth a word: a quarter of it, and a tenth of a nat."""
+    return abs(difference) > max(0.25 * e.scale, SMALL)
+
+
+RULES = (
+    *(stochastic, narrow, coarse, ambiguous, few_pairs, quantised, nonstationary),
+    *(unsure, sensitive, drifting, unfitted, long_memory),
+)
+
+
+def find_caveats(evidence: Evidence) -> tuple[str, ...]:
+    """All sentences that apply, in the order of `RULES`."""
+    return tuple(text for rule in RULES if (text := rule(evidence)) is not None)

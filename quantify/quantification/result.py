@@ -1,0 +1,135 @@
+"""A quantification that can be read, saved and drawn."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quantify.correlation import CorrelationSums
+from quantify.decomposition import ScalingRange, decompose
+from quantify.decomposition.result import resolved_arguments
+from quantify.entropy_curves import entropies
+from quantify.ksg import PredictiveInformation
+from quantify.plain import from_plain, to_plain
+from quantify.quantification.summary import short_text, summary_html, summary_text
+from quantify.quantification_data import QUANTITIES, Estimate, QuantificationData
+from quantify.scaling import ScalingFit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_CURVES = (
+    *("eps", "E_state", "E_eps", "E_mem", "E_core", "E_raw", "m_l", "m_u"),
+    *("kappa", "deterministic", "no_fit", "extrapolated", "negative"),
+)
+_COUNTS = ("pairs", "examined")
+_SUM_ARRAYS = ("eps", "C", "error", *_COUNTS)
+
+
+@dataclass(frozen=True, repr=False)
+class Quantification(QuantificationData):
+    """How complex a time series is, on which scales, how surely, and what speaks against it.
+
+    Attributes
+    ----------
+    E_state, E_mem, E_core, D : Estimate
+        State, memory and core complexity, and dimension, over the scales of `range`.
+    range : ScalingRange
+        The scales that were averaged over, with their quality.
+    caveats : tuple of str
+        Sentences that say why the numbers should not be trusted; empty if nothing was found.
+    sums : CorrelationSums
+    entropies : Entropies
+    decomposition : Decomposition
+    scaling : tuple of ScalingFit
+        All straight pieces of the excess entropy E_M.
+    settings : dict
+        Everything that was chosen or derived: tau, m_max, theiler, s_min, how the range was chosen, ...
+    stationarity : dict or None
+        Plain values of the test, if it was asked for.
+    predictive_information : PredictiveInformation or None
+        The KSG estimate over m and eta, if it was asked for; its `quoted` is the number at the smallest
+        scale.
+
+    Examples
+    --------
+    >>> from quantify import Quantification, quantify
+    >>> from quantify.systems import Henon
+    >>> result = quantify(Henon().sample(5000, 1)[:, 0], m_max=5, replicates=20)
+    >>> result.settings["tau"], result.range.deterministic
+    (1, 1.0)
+    >>> print(result.summary().splitlines()[0])
+    Complexity of 5,000 samples: delay 1, 5 steps, in nats
+    >>> Quantification.from_dict(result.to_dict()).E_core == result.E_core
+    True
+    """
+
+    def __repr__(self) -> str:
+        return short_text(self)
+
+    def _repr_html_(self) -> str:
+        return summary_html(self)
+
+    def summary(self) -> str:
+        """A readable account, with the caveats in words."""
+        return summary_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON (None for NaN), from which `from_dict` gives the result back."""
+        return to_plain(
+            {
+                **{name: asdict(getattr(self, name)) for name in QUANTITIES},
+                "unit": self.unit,
+                "range": asdict(self.range),
+                "ranges": [asdict(r) for r in self.decomposition.ranges()],
+                "caveats": self.caveats,
+                "scaling": [asdict(f) for f in self.scaling],
+                "settings": self.settings,
+                "decomposition_settings": self.decomposition.settings,
+                "curves": {name: getattr(self.decomposition, name) for name in _CURVES},
+                "sums": {
+                    name: getattr(self.sums, name)
+                    for name in (*_SUM_ARRAYS, "tau", "theiler", "n", "d", "resolution", "settings")
+                },
+                "stationarity": self.stationarity,
+                "predictive_information": asdict(self.predictive_information)
+                if self.predictive_information
+                else None,
+            }
+        )
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Quantification:
+        """Rebuild a result from `to_dict`: the estimates as saved, the curves again from the sums."""
+        saved = {name: v for name, v in values["sums"].items() if name not in _SUM_ARRAYS}
+        for name in _SUM_ARRAYS:
+            # None (NaN) only occurs in float arrays.
+            saved[name] = np.array(values["sums"][name], dtype=np.int64 if name in _COUNTS else float)
+        sums = CorrelationSums(**saved)
+        resolved, scan = values["decomposition_settings"], values["predictive_information"]
+        parts = replace(decompose(sums, **resolved_arguments(resolved)), settings=resolved)
+        return cls(
+            **{name: from_plain(values[name], Estimate) for name in QUANTITIES},
+            range=from_plain(values["range"], ScalingRange, optional=("terms",)),
+            caveats=tuple(values["caveats"]),
+            sums=sums,
+            entropies=entropies(sums),
+            decomposition=parts,
+            scaling=tuple(from_plain(fit, ScalingFit) for fit in values["scaling"]),
+            settings=values["settings"],
+            stationarity=values["stationarity"],
+            predictive_information=PredictiveInformation.from_dict(scan) if scan else None,
+            unit=values["unit"],
+        )
+
+    def plot(self, series: ArrayLike | None = None) -> Figure:
+        """Draw entropies, terms, predictive information, decomposition and quality over the scale.
+
+        Given the series, its phase plot too.
+        """
+        from quantify import plots
+
+        return plots.quantification(self, series=series)

@@ -1,0 +1,172 @@
+"""Quantifying from the command line: any series, and the behaviours of a run; results in one place."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import quantify as q
+from experiments.cli import main
+from experiments.pipeline import quantify as quantify_module
+from experiments.pipeline.quantify import Quantify, quantify
+from experiments.pipeline.record import Record, record
+from experiments.runfiles.atomic import writing
+from experiments.runfiles.results import write_result
+from experiments.runfiles.run_file import open_run_file
+from quantify.series_files import split_source
+from quantify.systems import Henon
+
+X = Henon().sample(3000, 1)[:, 0]
+QUICK = ["--tau", "1", "--m-max", "5", "--replicates", "5", "--quiet"]
+
+
+def test_all_formats_give_the_result_of_a_direct_call(tmp_path: Path) -> None:
+    """The command adds nothing to the numbers; they are beside the data with what it takes to repeat them."""
+    expected = q.quantify(X, tau=1, m_max=5, replicates=5, predictive=10_000).to_dict()
+    np.savetxt(tmp_path / "x.csv", X, "%.17g", header="x", comments="")
+    np.savetxt(tmp_path / "x.dat", X, "%.17g")
+    np.save(tmp_path / "y.npy", X)
+    with h5py.File(tmp_path / "z.h5", "w") as file:
+        file["x"] = X
+    places = {"x.csv": "x.x", "x.dat": "x", "y.npy": "y", "z.h5:/x": "z.x"}
+    for source, place in places.items():
+        assert main(["quantify", f"{tmp_path}/{source}", *QUICK]) == 0
+        document = json.loads((tmp_path / f"{place}.complexity.json").read_text())
+        assert document["result"] == expected, source
+        assert document["settings"]["m_max"] == 5 and "numpy" in document["versions"]
+
+
+def test_tisean_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sums = q.correlation_sums(X, tau=1, m_max=5)
+    q.write_tisean(tmp_path / "x.c2", sums)
+    assert main(["quantify", str(tmp_path / "x.c2"), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)["series"]
+    direct = q.quantify_sums(q.read_tisean(tmp_path / "x.c2")).to_dict()
+    assert printed == direct
+    assert (tmp_path / "x.complexity.json").exists()
+    (tmp_path / "bad.c2").write_text("hello\n")
+    assert main(["quantify", str(tmp_path / "bad.c2")]) == 2
+    assert "bad.c2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--m-max", "1"], "m-max is 1; it must be at least 2"),
+        (["--tau", "0"], "tau is 0; it must be at least 1"),
+        (["--replicates", "-1"], "replicates is -1"),
+        (["--tau", "50", "--m-max", "10"], "has 300 samples; m_max 10 with delay 50 needs 550"),
+        (["--eps-range", "5", "9"], "x.csv"),
+        (["--eps-range", ".5", ".1"], "smallest scale first"),
+        (["--predictive", "-1"], "--predictive is -1"),
+    ],
+)
+def test_quantify_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    np.savetxt(tmp_path / "x.csv", X[:300])
+    assert main(["quantify", f"{tmp_path}/x.csv", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and "Traceback" not in error
+    assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_files_of_one_name_have_results_of_their_own(tmp_path: Path) -> None:
+    names = {"data.csv": "data", "data.npy": "data.npy", "data.h5:/x": "data.x"}
+    for _ in range(2):
+        for source, place in names.items():
+            path, dataset = split_source(source)
+            out = write_result(tmp_path / path, dataset.strip("/"), {"source": f"elsewhere/{source}"})
+            assert out == tmp_path / f"{place}.complexity.json"
+            assert json.loads(out.read_text())["source"] == f"elsewhere/{source}"
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_quantify_a_run_with_the_papers_defaults(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(shutil.copy(recorded, tmp_path / "run.h5"))
+    before = path.stat()
+    results = quantify(Quantify(str(path), m_max=4, replicates=0))
+    assert list(results) == ["0.1min", "0.3min"]
+    with open_run_file(path) as run:
+        # The snake's default: x_7 with delay 8.
+        x = run.behaviours["0.3min"].sensors[:, 6].astype(float)
+        direct = q.quantify(x, tau=8, m_max=4, replicates=0, predictive=10_000).to_dict()
+        assert run.results["0.3min"]["result"] == direct
+        assert run.results["0.3min"]["settings"]["sensor"] == "6"
+    beside = json.loads((tmp_path / "run.0.3min.complexity.json").read_text())
+    assert beside["result"] == direct
+    # Again: nothing is computed, the answer is the same; and the run file was never touched.
+    monkeypatch.setattr(quantify_module, "quantify_series", None)
+    again = quantify(Quantify(str(path), m_max=4, replicates=0))
+    assert again["0.3min"].to_dict() == direct
+    assert path.stat() == before
+    assert main(["show", str(path)]) == 0
+    assert "E_core" in capsys.readouterr().out
+
+
+def test_a_result_does_not_need_the_run_file_to_itself(recorded: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(recorded, tmp_path / "run.h5"))
+    with writing(path):
+        quantify(Quantify(str(path), freeze=(0.1,), m_max=3, replicates=0, predictive=0))
+    with open_run_file(path) as run:
+        assert run.results["0.1min"]["settings"]["m_max"] == 3
+
+
+def test_a_result_belongs_to_the_recording_that_it_was_made_of(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recorded anew while it is being quantified: the result is not taken for one of the new recording."""
+    path = Path(shutil.copy(recorded, tmp_path / "run.h5"))
+    compute = quantify_module.quantify_series
+
+    def meanwhile(*arguments: Any) -> q.Quantification:
+        record(Record((path,), 2500, freeze=(0.1,), transient=100, jobs=1, replace=True))
+        return compute(*arguments)
+
+    config = Quantify(str(path), freeze=(0.1,), m_max=3, replicates=0, predictive=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(quantify_module, "quantify_series", meanwhile)
+        quantify(config)
+    with open_run_file(path) as run:
+        assert "0.1min" not in run.results and len(run.behaviours["0.1min"].sensors) == 2500
+    assert quantify(config)["0.1min"].sums.n == 2500
+    with open_run_file(path) as run:
+        assert "0.1min" in run.results
+
+
+def test_results_inside_older_files_are_found(recorded: Path, tmp_path: Path) -> None:
+    """Files written before results stood beside them alone hold them in a group of their own."""
+    path = Path(shutil.copy(recorded, tmp_path / "run.h5"))
+    config = Quantify(str(path), freeze=(0.1,), m_max=3, replicates=0, predictive=0)
+    found = quantify(config)
+    stored = json.loads(found.files["0.1min"].read_text())
+    found.files["0.1min"].unlink()
+    del stored["recording"]
+    with h5py.File(path, "r+") as file:
+        file["results/0.1min"] = json.dumps(stored)
+    with open_run_file(path) as run:
+        assert run.results["0.1min"] == stored
+    # A JSON beside it that does not say which recording it belongs to is not believed.
+    (tmp_path / "run.0.1min.complexity.json").write_text(json.dumps(stored | {"settings": {}}))
+    with open_run_file(path) as run:
+        assert run.results["0.1min"] == stored
+
+
+def test_a_mistake_in_the_quantifier_is_no_result(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(shutil.copy(recorded, tmp_path / "run.h5"))
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise ValueError("operands could not be broadcast together")
+
+    monkeypatch.setattr(q, "quantify", broken)
+    with pytest.raises(ValueError, match="broadcast"):
+        quantify(Quantify(str(path)))
+    assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]

@@ -1,0 +1,15 @@
+"""Copies of a shared run, with the results that stand beside it."""
+
+import shutil
+from pathlib import Path
+
+
+def copy_run(run: Path, copy: Path, results: bool = True) -> Path:
+    """Copy a run under another name; its results name the data they belong to."""
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(run, copy)
+    if results:
+        for path in run.parent.glob(f"{run.stem}.*.complexity.json"):
+            text = path.read_text().replace(f"{run.name}:", f"{copy.name}:")
+            copy.with_name(copy.stem + path.name.removeprefix(run.stem)).write_text(text)
+    return copy

@@ -1,0 +1,108 @@
+"""The comparison of controllers: equal treatment, nothing dropped."""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.cli import main
+from experiments.errors import ExperimentError
+from experiments.pipeline.learn import Learn, resolve
+from experiments.studies.comparison.compare import Compare, compare, start
+
+CONTROLLERS = ("ulr", "sine", "random")
+
+
+def small_comparison(out: Path) -> Compare:
+    """Three controllers on the hexapod, in seconds."""
+    quick: dict[str, Any] = {"samples": 1000, "transient": 50, "jobs": 1}
+    return Compare(("hexapod",), CONTROLLERS, seeds=2, minutes=0.05, out=out, **quick)
+
+
+@pytest.fixture(scope="session")
+def small(made_once: Callable[..., Path]) -> Path:
+    """The folder of a small comparison, which must not be changed."""
+    return made_once("comparison", lambda folder: compare(small_comparison(folder)))
+
+
+def test_a_small_comparison_leaves_table_figure_page_and_numbers(small: Path) -> None:
+    document = json.loads((small / "compare.json").read_text())
+    assert [row["reason"] for row in document["rows"]] == [""] * 6
+    (summary,) = document["robots"].values()
+    ranked = {e["controller"]: e for e in summary["ranking"]}
+    assert set(ranked) == set(CONTROLLERS)
+    # Half a sine on all joints against trembling of the size of the noise.
+    assert ranked["sine"]["std"]["value"] > 2 * ranked["ulr"]["std"]["value"]
+    assert ranked["sine"]["E_core"]["value"] > 1 > ranked["ulr"]["E_core"]["value"]
+    assert len(summary["pairs"]) == 3
+    page = (small / "compare.html").read_text()
+    assert page.count("<tr>") == 2 + 3 + 3 + 1 + 6 and "http" not in page.replace("http-equiv", "")
+    assert (small / "compare.png").read_bytes()[:4] == b"\x89PNG"
+    assert (small / "compare.pdf").read_bytes()[:4] == b"%PDF"
+    assert len((small / "compare.csv").read_text().splitlines()) == 7
+    assert (small / "compare.md").read_text().count("\n| ") == 4
+    assert document["cost"]["tasks"] == 6 and document["cost"]["cpu_s"] > 0
+
+
+def test_all_controllers_are_treated_alike(small: Path) -> None:
+    configs = [json.loads(path.read_text())["config"] for path in (small / "store").glob("*.json")]
+    assert len(configs) == 6
+    for part in ("body", "measure", "freezes"):
+        assert all(config[part] == configs[0][part] for config in configs)
+    rules = json.loads((small / "compare.json").read_text())["fairness"]["rules"]
+    assert set(rules) == set(CONTROLLERS) and all(rule["origin"] for rule in rules.values())
+    assert rules["sine"]["settings"]["hexapod"]["amplitude"] == 0.5
+
+
+def test_a_finished_comparison_is_read_and_shown_again(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = shutil.copytree(small, tmp_path / "copy")
+    before = {path: path.stat().st_mtime_ns for path in (out / "store").iterdir()}
+    document = json.loads((out / "compare.json").read_text())
+    found = compare(small_comparison(out))
+    assert found.document == document
+    assert {path.suffix for path in found.files} == {".html", ".json", ".png", ".pdf", ".csv", ".md"}
+    assert len(found.to_frame()) == 6 and "common.E_core" in found.to_frame()
+    assert "<table" in found._repr_html_() and len(found.tables()) == 2
+    assert capsys.readouterr().out == ""
+    words = ["--robots", "hexapod", "--controllers", *CONTROLLERS, "--seeds", "2", "--minutes", "0.05"]
+    words += ["--samples", "1000", "--transient", "50", "--out", str(out), "--quiet"]
+    assert main(["compare", *words]) == 0
+    text = capsys.readouterr().out
+    assert "hexapod: controllers by core complexity on scales common to all" in text
+    assert "hexapod: differences paired by seed" in text and f"- {found.sentences()[0]}" in text
+    assert f"written: {out / 'compare.html'}, .json" in text
+    assert {path: path.stat().st_mtime_ns for path in (out / "store").iterdir()} == before
+
+
+def test_the_snake_has_one_body_under_all_controllers() -> None:
+    config = Compare(("snake",), seeds=1)
+    bodies = [start(config, "snake", name).body for name in ("ulr", "dep")]
+    assert bodies[0] == bodies[1] == resolve(Learn("snake", "ulr")).body
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"seeds": 0}, "--seeds is 0"),
+        ({"tune": -1}, "--tune is -1"),
+        ({"samples": 100}, "--samples is 100"),
+        ({"body_of": "nix"}, "--body-of: unknown controller 'nix'"),
+        ({"freeze": 0.0}, "--freeze is 0; it must be greater than 0"),
+        ({"freeze": 9.0}, "--freeze 9 lies outside"),
+        ({"robots": ("hexapot",)}, "unknown robot 'hexapot'; did you mean 'hexapod'"),
+        ({"controllers": ("url",)}, "unknown controller 'url'; did you mean 'ulr'"),
+        ({"controllers": ()}, "give at least one of --controllers"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_runs(
+    tmp_path: Path, wrong: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ExperimentError, match=message):
+        compare(dataclasses.replace(Compare(out=tmp_path / "out"), **wrong))
+    assert not (tmp_path / "out").exists()

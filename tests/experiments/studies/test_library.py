@@ -1,0 +1,177 @@
+"""Behaviours that come with the project: do they still do what they did, and how new ones are kept."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from experiments.cli import main
+from experiments.errors import ExperimentError
+from experiments.pipeline.learn import Learn, learn
+from experiments.runfiles.library import FOLDER, fetch, find_behaviour, shipped
+from experiments.runfiles.run_file import open_run_file
+from experiments.studies.emergence.library import check, check_sentences, choose, describe_kept, keep
+from experiments.studies.emergence.trials import observed_in
+from robots import describe
+
+SHIPPED = sorted(path.stem for path in FOLDER.glob("*.h5"))
+SHORT = {"samples": 1000, "transient": 100}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_behaviours_still_do_what_they_did(name: str) -> None:
+    stated = shipped()[name]
+    found = describe_kept(stated.path, samples=3000, transient=500)
+    assert found["mode"] == stated.numbers["mode"]
+    # 60 s tell frequencies to .02 Hz; the rest is how much a minute differs from the next.
+    assert found["frequency"] == pytest.approx(stated.numbers["frequency"], rel=0.1)
+    for key in ("height_std", "std_x1") if stated.robot == "hexapod" else ("joint_std",):
+        assert found[key] == pytest.approx(stated.numbers[key], rel=0.2), key
+    assert stated.command.startswith(f"selforg learn {stated.robot}")
+    assert stated.path.stat().st_size < 100_000
+
+
+def test_the_hexapods_shipped_behaviours_are_those_of_the_paper() -> None:
+    found = {name: item.numbers for name, item in shipped().items()}
+    jump, updown = found["hexapod-jump"], found["hexapod-updown"]
+    assert jump["airtime"] > 0.3 and jump["peak_share"] > 0.8
+    assert updown["airtime"] < 0.02 and updown["std_x1"] > 0.15
+
+
+def test_keeping_a_behaviour_keeps_what_decides_it(learned_run: Path, tmp_path: Path) -> None:
+    path = keep(learned_run, 0.1, tmp_path / "mine.h5", "stands there", **SHORT)
+    (item,) = shipped(tmp_path).values()
+    assert (item.name, item.about, item.robot, item.seed, item.minutes) == (
+        "mine", "stands there", "hexapod", 1, 0.1
+    )  # fmt: skip
+    assert item.command == "selforg learn hexapod --minutes 0.1 --freeze 0.05 0.1 --checkpoint 100"
+    with open_run_file(learned_run) as long, open_run_file(path) as short:
+        assert short.config == long.config and list(short.frozen) == ["0.1min"]
+        ours, theirs = short.frozen["0.1min"], long.frozen["0.1min"]
+        for part in ("controller", "body"):
+            for key, value in getattr(theirs, part).items():
+                assert np.array_equal(getattr(ours, part)[key], value), key
+        assert short.learning.steps == 0 and short.learning.status == "left out"
+    assert path.stat().st_size < 100_000
+    with pytest.raises(ExperimentError, match=r"no controller frozen at 5min.*known: 0.05min, 0.1min"):
+        keep(learned_run, 5, tmp_path / "none.h5")
+
+
+def test_a_changed_setting_is_in_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    changes = {"body": {"gravity": 6.0}, "rule": {"eps": 0.003}}
+    learn(Learn("hexapod", minutes=0.1, freeze=(0.1,), seed=3, checkpoint=250, out=path, **changes))
+    keep(path, 0.1, tmp_path / "kept" / "light.h5", **SHORT)
+    command = shipped(tmp_path / "kept")["light"].command
+    assert command == (
+        "selforg learn hexapod --minutes 0.1 --freeze 0.1 --seed 3 --checkpoint 250 "
+        "--body gravity=6 --rule eps=0.003"
+    )
+
+
+def test_listing_and_json(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # which parallel test runs set
+    assert main(["behaviours"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in SHIPPED) and "selforg video --behaviour" in text
+    assert "speed [m/s]" in text  # brackets are no markup
+    assert main(["behaviours", "--name", "hexapod-jump", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == ["hexapod-jump"] and found["hexapod-jump"]["numbers"]["mode"] == "jumping"
+
+
+def test_checking_that_a_behaviour_goes_on(
+    learned_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(learned_run, 0.1, tmp_path / "mine.h5", **SHORT)
+    words = ["--check", "--samples", "2000", "--transient", "100", "--folder", str(tmp_path), "--jobs", "1"]
+    assert main(["behaviours", *words, "--out", str(tmp_path / "long")]) == 0
+    text, notes = capsys.readouterr()
+    item = choose(folder=tmp_path)["mine"]
+    found = check(item, 2000, 100, tmp_path / "long", jobs=1)
+    assert "\n".join(check_sentences("mine", found)) == text.rstrip() and "first tenth" in text
+    assert "2000 samples" in notes  # of the recording
+    assert found["samples"] == 2000
+    assert found["first"].keys() == found["last"].keys() and "verdict" in found["stationarity"]
+    with open_run_file(tmp_path / "long" / "mine.h5") as recorded:
+        recording = recorded.behaviours["0.1min"]
+        assert found["last"] == describe("hexapod", observed_in(recording, 1800, 2000))
+    keep(learned_run, 0.05, tmp_path / "mine.h5", **SHORT)
+    with pytest.raises(ExperimentError, match="another run than the behaviour mine"):
+        check(choose(folder=tmp_path)["mine"], 2000, 100, tmp_path / "long", jobs=1)
+
+
+def test_one_that_ends_says_why() -> None:
+    assert check_sentences("mine", {"samples": 7, "reason": "it blew up"}) == [
+        "mine: 7 samples, then it blew up"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["behaviours", "--name", "hexapod-jmp"], "did you mean 'hexapod-jump'"),
+        (["behaviours", "--keep", "x.h5", "--name", "a"], "goes with one --name, with --freeze"),
+        (["behaviours", "--folder", "nowhere"], "nowhere holds no behaviours"),
+        (["video", "--behaviour", "hexapod-jmp", "out.mp4"], "did you mean 'hexapod-jump'"),
+        (["video", "--behaviour", "hexapod-jump", "run.h5", "out.mp4"], "give the film's name alone"),
+        (["video", "run.h5"], "give RUN.h5 and OUT.mp4"),
+        (["video", "--behaviour", "hexapod-jump", "out.gif"], "must end in .mp4, .mkv, .mov, or in .png"),
+        (["record", "--behaviour", "hexapod-jmp"], "did you mean 'hexapod-jump'"),
+        (["record"], "give at least one run file"),
+    ],
+)
+def test_behaviours_that_do_not_exist(
+    refused: Callable[..., str], arguments: list[str], message: str
+) -> None:
+    assert message in refused(*arguments)
+
+
+def test_a_shipped_behaviour_is_recorded_and_quantified_like_any_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wish = ["record", "--behaviour", "hexapod-jump", "--samples", "3000", "--transient", "100", "--quiet"]
+    assert main(wish) == 0
+    assert main(wish) == 0  # nothing left to do
+    path = tmp_path / "runs" / "hexapod-jump.h5"
+    with open_run_file(path) as found:
+        assert found.behaviours["8min"].steps == 3000
+        assert describe("hexapod", observed_in(found.behaviours["8min"]))["airtime"] > 0.3
+    quick = ["--m-max", "5", "--replicates", "3", "--predictive", "0", "--quiet"]
+    assert main(["quantify", str(path), *quick]) == 0
+    assert main(["show", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "left out" in text and "E_core" in text
+    page = tmp_path / "report.html"
+    assert main(["report", str(path), "-o", str(page), "--seconds", "0", "--quiet"]) == 0
+    assert page.stat().st_size > 10_000
+
+
+def test_a_copy_is_not_mixed_up_with_another_run(learned_run: Path, tmp_path: Path) -> None:
+    path = fetch("hexapod-jump", tmp_path)
+    assert path.read_bytes() == find_behaviour("hexapod-jump").read_bytes()
+    assert fetch("hexapod-jump", tmp_path) == path
+    with h5py.File(path, "r+") as file:
+        C = file["frozen/8min/controller/C"]
+        C[0, 0] += 1
+        del C.attrs["crc32"]
+    with pytest.raises(ExperimentError, match="another run than the behaviour hexapod-jump"):
+        fetch("hexapod-jump", tmp_path)
+    path.write_bytes(learned_run.read_bytes())
+    with pytest.raises(ExperimentError, match="another run than the behaviour hexapod-jump; move it away"):
+        fetch("hexapod-jump", tmp_path)
+
+
+def test_stored_numbers_are_plain(learned_run: Path, tmp_path: Path) -> None:
+    """Whoever reads the file with h5py alone finds what it is, what it does and how to make it."""
+    with h5py.File(find_behaviour("hexapod-jump"), "r") as file:
+        assert json.loads(file.attrs["numbers"])["mode"] == "jumping"
+        assert file.attrs["command"].startswith(b"selforg learn hexapod")
+        assert file["frozen/8min/controller/C"].shape == (18, 19)
+        assert json.loads(file.attrs["versions"])["pybullet"]
+        body = json.loads(file.attrs["config"])["body"]
+    assert body["gravity"] == 9.81

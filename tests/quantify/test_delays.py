@@ -1,0 +1,138 @@
+"""Delays and Theiler windows where they are known."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from quantify import QuantifyError, delays
+from quantify.delays import autocorrelation, choose_delay, space_time_separation, theiler_window
+from quantify.systems import AR2, AutoRegressive, Henon, Lorenz, QuasiPeriodic, UniformNoise
+from tests import naive
+
+
+def test_mutual_information_equals_the_naive_one():
+    codes = np.random.default_rng(1).integers(0, 5, 300)
+    codes[1:] = np.where(np.arange(299) % 3, codes[:-1], codes[1:])
+    for lag in (0, 1, 7):
+        expected = naive.mutual_information(codes[: len(codes) - lag], codes[lag:])
+        assert delays._mutual_information(codes, lag, 5) == pytest.approx(expected, abs=1e-12)
+
+
+def test_autocorrelation_equals_its_definition():
+    x = np.random.default_rng(2).standard_normal(50).cumsum()
+    centred = x - x.mean()
+    expected = [np.sum(centred[: 50 - lag] * centred[lag:]) / np.sum(centred**2) for lag in range(12)]
+    np.testing.assert_allclose(autocorrelation(x, 11), expected, atol=1e-12)
+
+
+def test_lorenz_has_the_delay_that_the_paper_states():
+    found = choose_delay(Lorenz().sample(200_000, 1)[:, 0])
+    assert found.rule == "minimum of the mutual information"
+    # The paper gives 18; the minimum is flat (.88 to .90 nats between 15 and 19) and moves by 1 with the
+    # histogram.
+    assert found.tau == found.minimum and abs(found.tau - 18) <= 1
+    assert found.mutual_information[0] == pytest.approx(np.log(32), abs=1e-3)  # 32 equally filled classes
+
+
+def test_alternatives_follow_the_known_autocorrelation():
+    process = AutoRegressive((0.9,))
+    found = choose_delay(process.sample(100_000, 1))
+    # rho = .9^lag crosses 1/e at lag 9.5; the estimate is good to .01 there, half a step.
+    assert found.below_e in (9, 10, 11) and found.tau == found.below_e
+    assert found.minimum is None and found.rule == "autocorrelation below 1/e"
+    rho = process.autocovariance(30) / process.autocovariance(0)
+    np.testing.assert_allclose(found.autocorrelation[:31], rho, atol=0.03)
+    zero = np.flatnonzero(AR2.autocovariance(100) < 0)[0]
+    # The autocorrelation falls by .05 per lag there.
+    assert abs(choose_delay(AR2.sample(200_000, 1)).zero - zero) <= 1
+
+
+@pytest.mark.parametrize("system", [Henon(), UniformNoise()], ids=repr)
+def test_maps_and_noise_have_delay_one(system):
+    x = system.sample(20_000, 1)
+    assert choose_delay(x if x.ndim == 1 else x[:, 0]).tau == 1
+
+
+def test_periodic_signals_get_a_fraction_of_their_period():
+    # The mutual information of a pure sine is flat, so the autocorrelation decides: cos = 1/e after .19
+    # periods.
+    assert choose_delay(np.sin(2 * np.pi * np.arange(10_000) / 50)).tau == 10
+    # About a quarter of the periods of 62 and 100 samples.
+    assert 10 <= choose_delay(QuasiPeriodic().sample(20_000, 1)).tau <= 25
+
+
+def test_delay_does_not_depend_on_unit_and_offset():
+    x = Lorenz().sample(20_000, 1)[:, 0]
+    expected = choose_delay(x)
+    for mapped in (-3 * x + 5, np.exp(x / 10)):  # ranks are kept, so the mutual information is the same
+        assert choose_delay(mapped).minimum == expected.minimum
+
+
+def test_slow_series_warns():
+    with pytest.warns(RuntimeWarning, match="hardly changes within max_lag = 20"):
+        found = choose_delay(np.linspace(0, 1, 1000) ** 2, max_lag=20)
+    assert found.tau == 20 and found.rule == "slow series"
+
+
+def test_space_time_separation_of_a_ramp_is_the_ramp():
+    # x = t: after a lag all pairs are exactly lag apart, in any embedding.
+    plot = space_time_separation(np.arange(2000.0), tau=5, m=3)
+    np.testing.assert_array_equal(plot.distance, np.tile(plot.lags, (5, 1)))
+
+
+def test_space_time_separation_of_noise_is_the_triangular_distribution():
+    # |u - v| of uniform values has the quantile function 1 - sqrt(1 - q).
+    plot = space_time_separation(UniformNoise().sample(100_000, 1), tau=1, m=1, quantiles=(0.1, 0.5))
+    expected = 1 - np.sqrt(1 - plot.quantiles)
+    # 2,000 pairs: sd of a quantile is sqrt(q (1 - q) / 2000) / density = .004 and .008; about 200 lags, so
+    # 4.5 sd.
+    np.testing.assert_allclose(plot.distance, np.tile(expected[:, None], len(plot.lags)), atol=0.036)
+
+
+def test_theiler_windows_follow_the_memory_of_the_series():
+    assert theiler_window(UniformNoise().sample(20_000, 1)) <= 3
+    assert theiler_window(Henon().sample(20_000, 1)[:, 0]) <= 3
+    # A quarter to half an orbit (75 samples) of Lorenz, and the same number of samples if only every second
+    # is taken.
+    x = Lorenz().sample(200_000, 1)[:, 0]
+    fine, coarse = theiler_window(x), theiler_window(x[::2])
+    assert 8 <= fine <= 40
+    assert fine / coarse == pytest.approx(2, rel=0.3)
+    # Slower processes have longer windows: memory 10 and 100.
+    slow = [AutoRegressive((np.exp(-1 / memory),)).sample(200_000, 1) for memory in (10, 100)]
+    short, long = (theiler_window(x, m=1) for x in slow)
+    assert long / short == pytest.approx(10, rel=0.5)
+
+
+def test_theiler_window_of_several_observables():
+    x = Lorenz().sample(50_000, 1)
+    assert isinstance(theiler_window(x), int)
+    assert 5 <= theiler_window(x) <= 40
+
+
+def test_long_series_take_no_longer_and_give_the_same():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = Lorenz().sample(400_000, 1)[:, 0]
+        middle = x[100_000:300_000]
+    assert choose_delay(x).minimum == choose_delay(middle).minimum
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: choose_delay(np.arange(30.0)), "30 samples are too few"),
+        (lambda: choose_delay(np.ones(100)), "different value"),
+        (lambda: choose_delay(np.where(np.arange(100) == 3, np.nan, np.arange(100.0))), "sample 3"),
+        (lambda: choose_delay(np.arange(100.0), max_lag=0), "max_lag = 0"),
+        (lambda: choose_delay(np.arange(100.0), max_lag=90), "max_lag = 90"),
+        (lambda: space_time_separation(np.arange(100.0), tau=0), "tau = 0"),
+        (lambda: space_time_separation(np.arange(100.0), tau=1, m=0), "m = 0"),
+        (lambda: space_time_separation(np.arange(100.0), tau=60, m=3), "leave 0 delay vectors"),
+        (lambda: space_time_separation(np.arange(100.0), tau=1, quantiles=(1.0,)), "between 0 and 1"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(QuantifyError, match=message):
+        call()

@@ -1,0 +1,66 @@
+"""Figures of many behaviours: every value is drawn, and those that do not exist are not."""
+
+import math
+
+import numpy as np
+import pytest
+
+from quantify import plots
+from quantify.statistics import median
+
+NAMES = ("E_core", "E_state", "E_mem", "D", "std", "PI", "surrogate")
+
+
+def drawn(ax, marker):
+    """Places of all markers of a kind."""
+    lines = [line for line in ax.get_lines() if line.get_marker() == marker]
+    return sorted(float(x) for line in lines for x in np.ravel(line.get_xdata()))
+
+
+def test_groups_show_all_values_their_medians_and_how_many_have_none() -> None:
+    some = {name: [1.0, 2.0, 4.0] for name in NAMES}
+    one_failed = some | {"E_core": [None, 2.0, 3.0], "surrogate": [None] * 3, "PI": [None] * 3}
+    none = {name: [None, None] for name in NAMES}
+    figure = plots.groups({"flies": {"day": some, "night": one_failed, "dead": none}})
+    core, dimension, _, information = figure.axes
+    assert [label.get_text() for label in core.get_yticklabels()] == ["day", "night", "dead"]
+    assert drawn(core, "o") == [1.0, 2.0, 2.0, 3.0, 4.0] and drawn(dimension, "o") == [
+        1.0,
+        1.0,
+        2.0,
+        2.0,
+        4.0,
+        4.0,
+    ]
+    # The failure ranks below the others: the middle of (-inf, 2, 3); of the dead there is none.
+    assert drawn(core, "|") == [median([1.0, 2.0, 4.0]).value, median([-math.inf, 2.0, 3.0]).value]
+    assert drawn(core, "D") == [2.0] and drawn(information, "|") == [2.0]
+    assert [text.get_text() for text in core.texts] == ["1 of 3 without a value", "2 of 2 without a value"]
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_progress_has_a_line_per_run_and_the_median_of_several(runs: int) -> None:
+    points = [
+        plots.ProgressPoint(
+            "a fly", f"{run}.h5", t, dict.fromkeys(("E_core", "E_mem", "E_state", "D"), (run * t, None))
+        )
+        for run in range(runs)
+        for t in (2.0, 1.0)
+    ]
+    left, right = plots.progress(points, (0.1, 0.4)).axes
+    (label,) = right.get_legend_handles_labels()[1]
+    assert (label == "dimension (median)") == (runs > 1)
+    middle = right.get_lines()[-1]
+    assert middle.get_xdata().tolist() == [1.0, 2.0] if runs == 1 else list(middle.get_ydata()) == [1.0, 2.0]
+    # No behaviour has these scales.
+    assert not any("from 0.1 to 0.4" in label for label in left.get_legend_handles_labels()[1])
+
+
+def test_medians_over_time_have_their_bands() -> None:
+    curve = ([(t, {"value": t, "lo": t - 1, "hi": t + 2}) for t in (1.0, 2.0)], [(1.0, 0.5), (2.0, 3.5)])
+    curves = {name: curve for name in ("common", "relative", "auto", "std")} | {"D": ([], [])}
+    top, amplitude, dimension = plots.medians(curves, {"auto": "own scales"}, "a fly").axes
+    assert top.get_title(loc="left") == "a fly" and len(top.collections) == 3
+    band = amplitude.collections[0].get_paths()[0].vertices[:, 1]
+    assert (band.min(), band.max()) == (0.0, 4.0)
+    assert drawn(amplitude, "o") == [1.0, 1.0, 2.0, 2.0] and not dimension.lines

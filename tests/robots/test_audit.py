@@ -1,0 +1,75 @@
+"""Where a robot's energy comes from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from robots import ROBOTS, RobotError
+from robots.audit import Books, audit
+from tests.robots.helpers import energy, make
+
+
+@dataclass
+class Feedback:
+    """a = tanh(C s + h), as a controller would."""
+
+    C: np.ndarray
+    h: np.ndarray
+
+    def act(self, s: np.ndarray) -> np.ndarray:
+        return np.tanh(self.C @ s + self.h)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_books_agree_with_the_slow_sum_over_links(name: str) -> None:
+    body = make(name)
+    s, _ = body.reset(seed=1)
+    n = len(body.motor_names)
+    books = audit(body, Feedback(0.5 * np.eye(n, len(s)), np.full(n, 0.3)), s, 20)
+    assert len(books.energy) == 41 and len(books.work) == 40  # two physics steps per control step
+    assert books.energy[-1] == pytest.approx(sum(energy(body)), rel=1e-9)
+    assert not books.assisted.any()
+
+
+def test_in_weightless_flight_all_energy_comes_from_the_servos() -> None:
+    def missing(substeps: int) -> float:
+        body = make("hexapod", gravity=0.0, noise=0.0, substeps=substeps)
+        body.reset(seed=1)
+        snapshot = body.snapshot()
+        snapshot["base"][2] += 5.0
+        s = body.restore(snapshot)
+        books = audit(body, Feedback(np.zeros((18, 19)), np.full(18, 0.3)), s, 10)
+        assert not books.touching.any() and books.flights() == [(0, 10 * substeps)]
+        assert np.abs(books.work).sum() > 0.1
+        return float(abs(books.rest.sum()) / np.abs(books.work).sum())
+
+    # What is missing is the integrator's error, of first order in the physics step.
+    coarse, fine = missing(2), missing(8)
+    assert coarse < 0.1
+    assert fine < 0.5 * coarse
+
+
+def test_flights_are_long_stretches_without_touch_or_help() -> None:
+    touching = np.array([1, 0, 0, 0, 1, 0, 0, 0, 0, 0], bool)
+    assisted = np.array([0, 0, 0, 0, 0, 0, 0, 1, 0, 0], bool)
+    books = Books(0.01, np.zeros(11), np.zeros(11), np.zeros(10), touching, assisted)
+    assert books.flights(3) == [(1, 4)]
+    assert books.flights(2) == [(1, 4), (5, 7), (8, 10)]
+
+
+def test_the_support_against_turning_over_is_noted() -> None:
+    body = make("hexapod")
+    body.reset(seed=1)
+    snapshot = body.snapshot()
+    snapshot["base"][2] += 0.5
+    snapshot["base"][3:7] = [1.0, 0.0, 0.0, 0.0]  # upside down
+    s = body.restore(snapshot)
+    assert audit(body, Feedback(np.zeros((18, 19)), np.zeros(18)), s, 2).assisted.all()
+
+
+def test_a_simulation_that_breaks_down_has_no_books() -> None:
+    body = make("snake", max_joint_speed=0.05)
+    s, _ = body.reset(seed=1)
+    with pytest.raises(RobotError, match="broke down: a joint moves"):
+        audit(body, Feedback(np.zeros((14, 14)), np.ones(14)), s, 2)
