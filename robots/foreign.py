@@ -136,6 +136,8 @@ def load(name: str) -> type[Any]:
             "over once more (open_run(path, robot=...))"
         )
     module_name, _, attribute = name.partition(":")
+    if not module_name or not attribute:
+        raise RobotError(f"robot {name!r} is not my_module:MyRobot: name both the module and the class")
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:

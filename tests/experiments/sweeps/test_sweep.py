@@ -149,7 +149,7 @@ def test_the_death_of_a_worker_is_told_and_keeps_what_was_finished(tmp_path: Pat
 def test_a_full_disk_stops_the_sweep_because_the_process_is_spoilt(
     tmp_path: Path, notes: Path, jobs: int
 ) -> None:
-    configs = [Settings(0, notes), Settings(1, notes, seconds=0.3, fail="disk")]
+    configs = [Settings(0, notes), Settings(1, notes, seconds=3.0, fail="disk")]
     with pytest.raises(DiskError, match="no space left"):
         sweep(task, configs, store=tmp_path, scale=Scale(jobs=jobs))
     assert read_entry(tmp_path, task, configs[0]) is not None
