@@ -114,7 +114,7 @@ def test_nothing_imports_itself_in_a_circle(graph: dict[str, set[str]]) -> None:
 
 
 def test_imports_by_name_stand_where_they_hide_nothing() -> None:
-    """At the doors, which nothing else imports; for a user's modules; and in the quantifier's own contents."""
+    """At the doors, which nothing else imports, for a user's modules, in the quantifier's own contents."""
     users = {name for name, path in modules().items() if "import_module(" in path.read_text()}
     doors, foreign = {"experiments", "experiments.cli"}, {"robots.foreign", "controllers.registry"}
     assert users == doors | foreign | {"quantify"}
