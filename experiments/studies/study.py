@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(ABC):
     """What a study found."""
 
     document: dict[str, Any]
@@ -50,17 +51,17 @@ class Study:
         """What the study is about, for the head of its page."""
         return self._title.format(**self.document | self.document["settings"])
 
+    @abstractmethod
     def tables(self) -> list[Table]:
         """The numbers as tables of words."""
-        raise NotImplementedError
 
     def sentences(self) -> list[str]:
         """What was found, in words."""
         return []
 
+    @abstractmethod
     def figure(self) -> Figure:
         """The numbers as a figure."""
-        raise NotImplementedError
 
     def report(self, path: str | Path) -> Path:
         """Write a page that needs no network; returns where it is."""
