@@ -40,11 +40,7 @@ class Study(ABC):
 
     def to_frame(self) -> pandas.DataFrame:
         """The rows as a pandas data frame, nested values as `common.E_core` and so on."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ExperimentError("to_frame() needs pandas; pip install 'selforg[frames]'") from error
-        return pandas.json_normalize(self.document["rows"])
+        return frame(self.document["rows"])
 
     @property
     def title(self) -> str:
@@ -97,6 +93,15 @@ class Study(ABC):
         """Where the files of the study are, in a line."""
         first, *others = self.files
         return f"written: {', '.join([str(first), *(path.suffix for path in others)])}"
+
+
+def frame(rows: list[dict[str, Any]]) -> pandas.DataFrame:
+    """Rows as a pandas data frame, nested values as `common.E_core` and so on."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ExperimentError("to_frame() needs pandas; pip install 'selforg[frames]'") from error
+    return pandas.json_normalize(rows)
 
 
 def document_of(name: str, config: Any, content: dict[str, Any], **changed: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from experiments.runfiles.contents import FrozenState
 from experiments.runfiles.run_file import label
 from experiments.studies.emergence import trials
 from experiments.studies.emergence.trials import Emergence, ModeStudy, Trial, observe
-from experiments.studies.study import Study, numbered
+from experiments.studies.study import frame, numbered
 from experiments.sweeps.sweep import task_named
 from robots import Observed, RobotError, describe
 from robots.audit import audit, drop, energy_words
@@ -141,7 +141,7 @@ class Controls(ModeStudy):
         """One row per control and seed."""
         controls = self.document["controls"].items()
         rows = [{"control": name} | row for name, found in controls for row in found]
-        return Study({"rows": rows}).to_frame()
+        return frame(rows)
 
     def tables(self) -> list[Table]:
         """One row per control."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -234,9 +235,9 @@ class ModeStudy(Study):
         """The verdict."""
         return list(self.document["verdict"])
 
+    @abstractmethod
     def modes(self) -> dict[str, Counter[str]]:
         """How often the robot was found in each mode, by what was done to it."""
-        raise NotImplementedError
 
     def figure(self) -> Figure:
         """The modes as bars, one for all that was treated alike."""
