@@ -48,6 +48,10 @@ def start_run(
     """Let a robot learn; see `experiments.learn`."""
     body, rule = None, None
     if not isinstance(robot, str):
+        if settings["body"]:
+            raise ExperimentError(
+                f"the settings {settings['body']} are for a robot by name; {robot} has its own"
+            )
         body = as_body(robot)
         robot, settings["body"] = registered_name(robot)
     if not isinstance(controller, str):
@@ -64,6 +68,8 @@ class FrozenControllers(Mapping[str, Controller]):
         self._states = states
 
     def __getitem__(self, time: str | float) -> Controller:
+        if _name(time) not in self._states:
+            raise KeyError(f"{time!r}; frozen at {', '.join(self) or 'no time'}")
         return thaw(self._states[_name(time)])
 
     def __iter__(self) -> Iterator[str]:

@@ -189,7 +189,11 @@ def test_an_interrupted_run_of_such_an_environment_is_not_continued(
         learn(config)
 
 
-def test_unknown_settings_are_refused(tmp_path: Path) -> None:
+def test_unknown_settings_are_refused(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(ex.ExperimentError, match=r"gravity.* for a robot by name"):
+        ex.learn(Barrel(), body={"gravity": 3.0}, out=tmp_path / "x.h5")
+    with pytest.raises(KeyError, match=r"8; frozen at 0\.1min, 0\.2min"):
+        run.frozen[8]
     with pytest.raises(ex.ExperimentError, match="did you mean 'minutes'"):
         ex.compare(minuts=3)
     with pytest.raises(ex.ExperimentError, match="did you mean 'hexapod'"):
