@@ -76,8 +76,12 @@ class PlainBody:
         """Its seed: more cannot be stored."""
         return {"seed": np.array(self._seed)}
 
+    def forget(self) -> None:
+        """Let the next `restore` begin with a reset."""
+        self._s = None
+
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
-        """Go on, or begin with a reset if it never began."""
+        """Go on, or begin with a reset if it never began or was told to forget."""
         return self.reset(int(snapshot["seed"]))[0] if self._s is None else self._s
 
     def render(self) -> Any:

@@ -121,6 +121,10 @@ def record_one(wanted: Wanted, body: Any = None) -> None:
         frozen, robot, changes = run.frozen[wanted.name], run.robot, run.config["body"]
         origin = fingerprint(run, wanted.name)
     with using_body(robot, changes, body) as used, writing(wanted.part):
+        if not getattr(used, "resumable", True):
+            # It cannot be put where it was: every recording begins with a reset, a half-made one again.
+            used.forget()
+            wanted.part.unlink(missing_ok=True)
         used.restore(frozen.body)
         rate = 1 / used.config.control_step
         loop = Loop(used, thaw(frozen), observations(used, max(1, round(wanted.measure * rate))))

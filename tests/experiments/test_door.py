@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import h5py
 import matplotlib
 import nbclient
 import nbformat
@@ -16,6 +17,7 @@ import controllers
 import experiments as ex
 from experiments.pipeline.learn import Learn, learn
 from experiments.pipeline.loop import Loop
+from experiments.pipeline.record import Wanted, record_one
 from experiments.run import Run
 from quantify import Quantification
 from robots import Barrel
@@ -167,6 +169,21 @@ def test_an_environment_by_its_id(tmp_path: Path) -> None:
     assert np.array_equal(run.sensors("learning"), named.sensors("learning"))
     with pytest.raises(ex.ExperimentError, match="cannot be made with"):
         ex.learn("Pendulum-v1", body={"gravity": 5.0}, out=tmp_path / "c.h5", **options)
+
+
+def test_a_recording_of_such_an_environment_begins_with_a_reset(tmp_path: Path) -> None:
+    """Whatever the live one has been through, and whatever an interrupted recording left behind."""
+    live = ex.learn(gym.make("Pendulum-v1"), minutes=0.1, freeze=[0.05, 0.1], out=tmp_path / "a.h5")
+    named = ex.learn("Pendulum-v1", minutes=0.1, freeze=[0.05, 0.1], out=tmp_path / "b.h5")
+    half = Wanted(named.path, "0.1min", 100, 0, 0.2, 3000)
+    record_one(half)  # complete, but not merged, as a kill may leave it
+    with h5py.File(half.part, "r+") as file:
+        file["behaviours/0.1min/sensors"][:] = 0
+    for run in (live, named):
+        run.record(samples=100, transient=0, jobs=1)
+    for name in ("0.05min", "0.1min"):
+        assert np.array_equal(live.sensors(name), named.sensors(name)) and live.sensors(name).any()
+    assert np.array_equal(live.sensors("0.05min")[0], live.sensors("0.1min")[0])
 
 
 def test_an_interrupted_run_of_such_an_environment_is_not_continued(
