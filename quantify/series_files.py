@@ -7,12 +7,15 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from quantify.errors import QuantifyError
+
+if TYPE_CHECKING:
+    import h5py
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ def read_series(source: str, column: str = "") -> Series:
     ...     read_series(f"{folder}/ants.csv", "speed").values
     array([1.5, 2.5])
     """
+    import h5py  # here: it would slow down the import of the package
+
     path, dataset = split_source(source)
     if path.is_file() and (dataset or h5py.is_hdf5(path)):
         try:
@@ -172,6 +177,8 @@ def _is_number(word: str) -> bool:
 
 
 def _from_hdf5(file: h5py.File, path: Path, dataset: str, column: str) -> tuple[NDArray[np.float64], str]:
+    import h5py
+
     found: list[str] = []
     file.visititems(
         lambda name, item: (
