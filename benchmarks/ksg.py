@@ -46,7 +46,7 @@ def past_and_future(x: np.ndarray, m: int, tau: int) -> tuple[np.ndarray, np.nda
 
 
 def ours(x: np.ndarray, m: int, tau: int, k: int) -> float:
-    return float(predictive_information(x, tau=tau, m=m, k=k, algorithm=1, half=False).PI[0, 0])
+    return float(predictive_information(x, tau=tau, m=m, k=k, algorithm=1, half=False, quoted=0).PI[0, 0])
 
 
 def plain_ckdtree(x: np.ndarray, m: int, tau: int, k: int) -> float:

@@ -1,11 +1,11 @@
-"""How fast the bodies are: control steps per second of one core, and the share of it that is Bullet's own.
+"""How fast the bodies are in each engine: control steps per second of one core, and the engine's own share.
 
     python benchmarks/robot_steps.py [--steps N] [--out FILE]
 
-Each robot is made by Gymnasium and driven by lively actions, in rounds that alternate between the robots, so
-that a busy machine disturbs all alike. In every round the same steps are taken twice from the same snapshot:
-as they are, which gives the steps per second of CPU time, and with a clock around stepSimulation, which gives
-Bullet's share of the wall clock (that clock is read in .1 microseconds, the one of CPU time in 1).
+Each robot is made by Gymnasium and driven by lively actions, in rounds that alternate between robots and
+engines, so that a busy machine disturbs all alike. In every round the same steps are taken twice from the
+same snapshot: as they are, which gives the steps per second of CPU time, and with a clock around the engine's
+own stepping, which gives its share of the wall clock (read in .1 microseconds, CPU time in 1).
 The parallel part steps one world in one process, then two worlds in two, and compares wall-clock rates in
 alternating rounds; it needs two idle cores and is left out, with the reason, where others are at work.
 """
@@ -24,11 +24,10 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import pybullet
 from numpy.typing import NDArray
 
 import robots
-from robots import ROBOTS
+from robots import ENGINES, ROBOTS
 
 ROUNDS = 7
 
@@ -42,18 +41,31 @@ def drive(env: gym.Env[Any, Any], n: int) -> list[NDArray[np.float32]]:
 
 
 class Clock:
-    """pybullet with a clock around stepSimulation."""
+    """Counts the seconds that pass within the engine while it is in use."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: str) -> None:
         self.seconds = 0.0
+        world = robots.bullet_world if engine == "pybullet" else robots.mujoco_world  # type: ignore[attr-defined]
+        self._place = world.p if engine == "pybullet" else world
+        self._steps = ("stepSimulation",) if engine == "pybullet" else ("mj_step1", "mj_step2")
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(pybullet, name)
+    def __enter__(self) -> Clock:
+        self._kept = {name: getattr(self._place, name) for name in self._steps}
+        for name, step in self._kept.items():
+            setattr(self._place, name, self._timed(step))
+        return self
 
-    def stepSimulation(self, **options: Any) -> None:
-        start = time.perf_counter()
-        pybullet.stepSimulation(**options)
-        self.seconds += time.perf_counter() - start
+    def _timed(self, step: Any) -> Any:
+        def timed(*arguments: Any, **options: Any) -> None:
+            start = time.perf_counter()
+            step(*arguments, **options)
+            self.seconds += time.perf_counter() - start
+
+        return timed
+
+    def __exit__(self, *_: object) -> None:
+        for name, step in self._kept.items():
+            setattr(self._place, name, step)
 
 
 def seconds(env: gym.Env[Any, Any], actions: list[NDArray[np.float32]]) -> tuple[float, float]:
@@ -65,36 +77,41 @@ def seconds(env: gym.Env[Any, Any], actions: list[NDArray[np.float32]]) -> tuple
 
 
 def one_core(steps: int) -> dict[str, dict[str, Any]]:
-    """Speed and Bullet's share for every registered robot."""
-    worlds = {name: gym.make(f"robots:{e.id}", disable_env_checker=True) for name, e in ROBOTS.items()}
-    rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in worlds}
+    """Speed and the engine's share for every registered robot, engine by engine, and how they compare."""
+    here = [engine for engine in ENGINES if robots.engine_version(engine)]
+    worlds = {
+        (name, engine): gym.make(f"robots:{entry.id}", disable_env_checker=True, engine=engine)
+        for name, entry in ROBOTS.items()
+        for engine in here
+    }
+    rows: dict[tuple[str, str], list[tuple[float, float, float]]] = {key: [] for key in worlds}
     for env in worlds.values():
         env.reset(seed=0)
         seconds(env, drive(env, 200))
     for _ in range(ROUNDS):
-        for name, env in worlds.items():
+        for key, env in worlds.items():
             body: Any = env.unwrapped
             snapshot, actions = body.snapshot(), drive(env, steps)
             body.restore(snapshot)
             cpu, _ = seconds(env, actions)
             body.restore(snapshot)
-            clock = Clock()
-            robots.world.p = clock  # type: ignore[attr-defined]
-            try:
+            with Clock(key[1]) as clock:
                 _, wall = seconds(env, actions)
-            finally:
-                robots.world.p = pybullet  # type: ignore[attr-defined]
             share = clock.seconds / wall
-            rows[name].append((steps / cpu, share, 1e6 * share * cpu / steps))
-    return {
-        name: {
+            rows[key].append((steps / cpu, share, 1e6 * share * cpu / steps))
+    found: dict[str, dict[str, Any]] = {name: {} for name in ROBOTS}
+    for (name, engine), row in rows.items():
+        found[name][engine] = {
             "steps_per_cpu_second": round(median(r[0] for r in row)),
-            "bullet_share": round(median(r[1] for r in row), 3),
-            "bullet_share_of_rounds": [round(r[1], 3) for r in row],
-            "bullet_microseconds_per_step": round(median(r[2] for r in row), 1),
+            "engine_share": round(median(r[1] for r in row), 3),
+            "engine_share_of_rounds": [round(r[1], 3) for r in row],
+            "engine_microseconds_per_step": round(median(r[2] for r in row), 1),
         }
-        for name, row in rows.items()
-    }
+    if len(here) == len(ENGINES):
+        for name, engines in found.items():
+            pairs = zip(rows[name, "mujoco"], rows[name, "pybullet"], strict=True)
+            engines["mujoco_times_pybullet"] = round(median(m[0] / p[0] for m, p in pairs), 2)
+    return found
 
 
 def _record(name: str, steps: int, barrier: Any) -> None:
@@ -144,6 +161,7 @@ def main() -> None:
     figures: dict[str, Any] = {
         "command": f"python benchmarks/robot_steps.py --steps {arguments.steps}",
         "machine": {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()},
+        "engines": {engine: robots.engine_version(engine) for engine in ENGINES},
         "load_before": round(load, 2),
         "one_core": one_core(arguments.steps),
     }

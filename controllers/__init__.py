@@ -29,6 +29,7 @@ from controllers.errors import ControllerError
 from controllers.history import HistoryController
 from controllers.homeokinesis import Homeokinesis, HomeokinesisConfig
 from controllers.registry import REGISTRY, find, make
+from controllers.rehearsal import rehearse
 from controllers.tipi import TiPI, TiPIConfig
 from controllers.ulr import ULR, ULRConfig
 
@@ -58,4 +59,5 @@ __all__ = [
     "ULRConfig",
     "find",
     "make",
+    "rehearse",
 ]

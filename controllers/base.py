@@ -14,6 +14,7 @@ from controllers.errors import ControllerError
 from controllers.generator import generator_from_words, generator_to_words
 
 Array = NDArray[np.float64]
+FLOAT64 = np.dtype(np.float64)
 
 
 @njit(cache=True)
@@ -112,6 +113,7 @@ class Controller:
         self.t = 0
         self._acted = 0  # only for messages: acting must leave the state alone
         self.set_up()
+        self._check_weights("set_up")
 
     def set_up(self) -> None:
         """Make the arrays of the rule and the C that it starts from; sizes, `config` and `rng` are there."""
@@ -133,7 +135,7 @@ class Controller:
         The action is that of the weights before learning. With `learn=False` nothing in the state changes.
         """
         values = self._read(s)
-        a = self._act(values)
+        a = self.act(values)
         if learn:
             self._learn(values)
         return a
@@ -233,7 +235,23 @@ class Controller:
             )
         return values
 
+    def _check_weights(self, when: str) -> None:
+        """Refuse what a rule may have put in the place of C or h: kernels trust their shapes."""
+        C, h = self.C, self.h
+        if not (
+            type(C) is type(h) is np.ndarray
+            and C.shape == (self.n_motors, self.n_sensors)
+            and h.shape == (self.n_motors,)
+            and C.dtype == h.dtype == FLOAT64
+        ):
+            found = ", ".join(f"{np.shape(x)} {getattr(x, 'dtype', type(x).__name__)}" for x in (C, h))
+            raise ControllerError(
+                f"{when}: C and h are {found}; they must stay arrays of float64 with shapes "
+                f"{(self.n_motors, self.n_sensors)} and {(self.n_motors,)}: move them in place, C[...] = ..."
+            )
+
     def _act(self, s: Array) -> Array:
+        self._check_weights(f"action {self._acted}")
         a = np.empty(self.n_motors)
         if not act(self.C, self.h, s, a):
             self._refuse_sensors(s, f"action {self._acted}")
@@ -249,6 +267,7 @@ class Controller:
         if not _all_finite(s):
             self._refuse_sensors(s, f"learning step {self.t}")
         self.update(s)
+        self._check_weights(f"learning step {self.t}")
         for name in self.memory:
             value = getattr(self, name)
             if isinstance(value, np.ndarray) and not _all_finite(value):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import importlib
 import importlib.metadata
 import inspect
+import io
 import json
 import os
 import sys
@@ -14,7 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.errors import DiskError, ExperimentError, nearest
+from experiments.errors import BrokenDown, DiskError, ExperimentError, nearest
+from experiments.feedback import plain
 
 # The module that a command is in, and what it does. Settings and function have its name (LearningCurve,
 # learning_curve) and are imported when needed, so that help is quick; `commands.printing` prints the result.
@@ -51,15 +54,20 @@ class Output:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns the exit status (2: the request cannot be fulfilled, 130: interrupted)."""
+    """Run one subcommand; returns the exit status.
+
+    2: the request cannot be fulfilled; 3: a run broke down, what there is of it was stored; 130: interrupted.
+    """
+    _make_streams_safe()
     try:
         _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
         return 0
     except ExperimentError as error:
-        print(f"selforg: {error}", file=sys.stderr, flush=True)
+        _complain(str(error))
         if isinstance(error, DiskError):
             os._exit(2)
-        return 2
+        return 3 if isinstance(error, BrokenDown) else 2
     except BrokenPipeError:
         # Whoever read our output has gone; nothing is left to say, and nothing may be flushed at exit.
         sys.stdout = None  # type: ignore[assignment]
@@ -69,12 +77,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.errno is None:
             raise
         where = "" if error.filename is None else f"{error.filename}: "
-        print(f"selforg: {where}{error.strerror}", file=sys.stderr)
+        closed = error.errno == errno.EBADF
+        _complain("standard output is closed" if closed else f"{where}{error.strerror}")
+        if error.filename is None:
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115  so that it is not tried again at the end
+        return 2
+    except MemoryError:
+        _complain("there is not enough memory for this; ask for less at a time")
         return 2
     except KeyboardInterrupt:
-        words = "interrupted; what was committed is safe, run the same command to go on"
-        print(f"selforg: {words}", file=sys.stderr)
+        _complain("interrupted; what was committed is safe, run the same command to go on")
         return 130
+
+
+def _make_streams_safe() -> None:
+    """Make sure that everything can be printed, or is refused in words, whoever started this and how."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # Closed: the next file to be opened would get the number, and what libraries print.
+            os.open(os.devnull, os.O_RDONLY if number < 2 else os.O_WRONLY)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", closefd=False)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # and no letter is unknown to an encoding
+            stream.reconfigure(errors="backslashreplace")
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and not 40 <= int(columns) <= 1000:
+        # Help hangs in a few columns, and a table of none is empty; 0 is what a terminal without a size says.
+        os.environ["COLUMNS"] = str(min(max(int(columns) or 80, 40), 1000))
+
+
+def _complain(words: str) -> None:
+    """One line on standard error."""
+    print("selforg:", plain(" ".join(words.splitlines())), file=sys.stderr, flush=True)
 
 
 def _dispatch(arguments: list[str]) -> None:
@@ -99,9 +138,9 @@ def _dispatch(arguments: list[str]) -> None:
 
     feedback = SILENT if config.quiet else Terminal()
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: print(f"selforg: note: {message}", file=sys.stderr)
+        warnings.showwarning = lambda message, *_, **__: _complain(f"note: {message}")
         result = getattr(module, function)(config, feedback)
-        failed = list(getattr(result, "failures", {}).values())
+        failed = printing.failures(name, result)
         if config.json and (result or not failed):
             found = to_plain(result.to_dict() if hasattr(result, "to_dict") else result)
             text = json.dumps(found, indent=1, allow_nan=False, default=lambda one: to_plain(one.to_dict()))

@@ -6,20 +6,35 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress, ProgressColumn, Task, TimeElapsedColumn
 from rich.table import Column
 from rich.text import Text
 
-from experiments.feedback import Advance, Feedback
+from experiments.feedback import Advance, Feedback, plain
+
+
+class _Plain(Console):
+    """A console that shows text as it is: no character of it commands the terminal."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Text that is printed, or stands in a cell of a table."""
+        return super().render_str(plain(text), **options)
+
+
+def put(*lines: object) -> None:
+    """Print lines on standard output as they are, without wrapping."""
+    for line in lines:
+        print(plain(str(line)))
 
 
 def console() -> Console:
     """Standard output, for results as they are ([m/s] is no markup); a file has room for wide tables."""
     screen = sys.stdout.isatty()
     width = None if screen or "COLUMNS" in os.environ else 160
-    return Console(highlight=False, markup=False, soft_wrap=not screen, width=width)
+    return _Plain(highlight=False, markup=False, soft_wrap=not screen, width=width)
 
 
 class _Rate(ProgressColumn):
@@ -38,7 +53,7 @@ class Terminal(Feedback):
 
     def say(self, text: str) -> None:
         """Print a note."""
-        Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
+        _Plain(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
 
     @contextmanager
     def bars(self) -> Iterator[Callable[[str], Advance]]:
@@ -54,7 +69,7 @@ class Terminal(Feedback):
         with Progress(*columns, console=screen, transient=True, speed_estimate_period=1800) as shown:
 
             def add(title: str) -> Advance:
-                title, _, unit = title.partition(" [")
+                title, _, unit = plain(title).partition(" [")
                 task = shown.add_task(title, total=None, unit=unit.rstrip("]"))
                 return lambda done, total: shown.update(task, completed=done, total=total)
 

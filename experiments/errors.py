@@ -45,8 +45,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"{hint}known: {', '.join(known)}"
 
 
-def where_raised(error: Exception) -> str:
+class BrokenDown(ExperimentError):
+    """Work that ended before its time; what there is of it was stored, with the reason."""
+
+
+def where_raised(error: BaseException) -> str:
     """An exception whose words were not made for users: its type and where it was raised beside them."""
+    if isinstance(error, SyntaxError):
+        return f"SyntaxError in {Path(error.filename or '?').name} line {error.lineno}: {error.msg}"
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {Path(place.filename).name} line {place.lineno}: {error}"
 
@@ -58,3 +64,14 @@ def refusing(*kinds: type[Exception]) -> Iterator[None]:
         yield
     except kinds as error:
         raise ExperimentError(str(error)) from error
+
+
+@contextmanager
+def containing(what: str) -> Iterator[None]:
+    """Run code of the user's: whatever it raises, an exit included, comes out in one line that says where."""
+    try:
+        yield
+    except ExperimentError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ExperimentError(f"{what}: {where_raised(error)}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -28,3 +29,19 @@ class Feedback:
 
 
 SILENT = Feedback()
+
+
+def plain(text: str) -> str:
+    r"""Text as a terminal may show it: what would command the terminal is named.
+
+    >>> print(plain("red\x1b[31m"))
+    red\x1b[31m
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        one
+        if one.isprintable() or one in "\n\t" or unicodedata.category(one) == "Zs"
+        else one.encode("unicode_escape").decode()
+        for one in text
+    )

@@ -150,6 +150,8 @@ class Run:
             if not found:
                 raise error
             warnings.warn(f"{name} has no result: {error}", stacklevel=2)
+        for name, error in found.unstored.items():
+            warnings.warn(f"the result of {name} is not stored: {error}", stacklevel=2)
         return found
 
     @property

@@ -75,13 +75,39 @@ class Learner:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changes:
+class Physics:
+    """What simulates the bodies."""
+
+    engine: Literal["pybullet", "mujoco"] | None = None
+    """Engine that simulates the body; pybullet on Python 3.11, mujoco where that has no wheel."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transplant:
+    """Where frozen controllers act."""
+
+    engine: Literal["pybullet", "mujoco"] | None = field(default=None, metadata=ASIDE)
+    """Engine that simulates the body; that in which it learned if not given."""
+    transplant: bool = field(default=False, metadata=ASIDE)
+    """Let a controller act in another engine than it learned in, as RUN.ENGINE.h5: what becomes of it?"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes(Physics):
     """What differs from the defaults of the robot and the rule."""
 
     body: KeysAndValues = field(default_factory=dict)
     """Settings of the body that differ from its defaults."""
     rule: KeysAndValues = field(default_factory=dict)
     """Settings of the learning rule that differ from its defaults."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own:
+    """What of the user's own may be used beside what comes along."""
+
+    module: tuple[str, ...] = field(default=(), metadata=ASIDE)
+    """Modules of your own that a run may name (a robot, what a rule freezes to); no other is imported."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +136,10 @@ class Scales:
     """Scales common to all behaviours, in units of the sensor."""
     relative: tuple[float, float] = (0.2, 0.8)
     """Scales in units of each behaviour's standard deviation."""
+
+
+LARGEST = 1e9
+"""Of any number of minutes, seconds or samples: far more than anybody waits for, and no overflow anywhere."""
 
 
 def read_toml(path: Path, cls: type[Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 In one call: `quantify(series)` -> `Quantification`, with uncertainties and caveats. Step by step:
 
-- before: `choose_delay`, `theiler_window`, `stationarity`; `surrogates` and `systems` to compare with
+- before: `look_over`, `stationarity`, `choose_delay`, `theiler_window`; `surrogates` and `systems` to compare
+- `null_test.against_null` -> is the series more than its surrogates?
 - `correlation_sums`, or `read_tisean` for files of TISEAN's d2 -> `CorrelationSums`
 - `entropies` -> H, h, delta_h, E, D, PI over the scale eps; `small_scale_limit` -> E, PI of noise at eps = 0
 - `decompose` -> `Decomposition`: E_state, E_eps, E_mem, E_core at every scale, with quality
@@ -11,16 +12,30 @@ In one call: `quantify(series)` -> `Quantification`, with uncertainties and cave
 - `plots` -> the paper's figures
 
 What the package refuses about its input is a `QuantifyError`.
+
+Examples
+--------
+The thresholds over which the parts are averaged unless one is given:
+
+>>> from quantify import S_MIN
+>>> S_MIN
+(0.05, 0.1)
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from quantify.compiled import find_place
+
+find_place()  # before any kernel is declared
+
+# ruff: noqa: E402
 from quantify.correlation import BlockCounts, CorrelationSums, correlation_sums
-from quantify.decomposition import Decomposition, ScalingRange, decompose
+from quantify.decomposition import S_MIN, Decomposition, ScalingRange, decompose
 from quantify.delays import Delay, choose_delay, theiler_window
 from quantify.entropy_curves import Entropies, entropies
 from quantify.errors import DtypeError, QuantifyError
+from quantify.gate import DataReport, look_over
 from quantify.ksg import PredictiveInformation, predictive_information
 from quantify.noise import SmallScaleLimit, crossover, small_scale_limit
 from quantify.quantification import Estimate, Quantification, quantify, quantify_sums
@@ -35,8 +50,10 @@ if TYPE_CHECKING:
     from quantify import plots, surrogates, systems
 
 __all__ = [
+    "S_MIN",
     "BlockCounts",
     "CorrelationSums",
+    "DataReport",
     "Decomposition",
     "Delay",
     "DtypeError",
@@ -61,6 +78,7 @@ __all__ = [
     "entropies",
     "fit_scaling",
     "line_segments",
+    "look_over",
     "plots",
     "predictive_information",
     "quantify",

@@ -73,7 +73,7 @@ def comparable(
         "auto": {
             **{name: getattr(chosen, name) for name in names},
             "sampling": result.E_core.sampling,
-            "usable": result.settings["range_from"] == "flattest deterministic",
+            "usable": result.scaling_region,
         },
         **{name: result.decomposition.over_scales(*limits) for name, limits in scales.items()},
         "PI": _quoted(series, result, options["m_max"], {"eta": eta, "rng": seed}),
@@ -83,7 +83,9 @@ def comparable(
     if surrogate:
         # The range of the original: what a linear process would score where the series was quantified.
         scales["auto"] = (chosen.lo, chosen.hi)
-        linear = quantify(iaaft(series, seed), replicates=0, stationarity=False, rng=seed, **options)
+        linear = quantify(
+            iaaft(series, seed), replicates=0, stationarity=False, choices=False, rng=seed, **options
+        )
         parts = linear.decomposition
         row["surrogate"] = {name: parts.over_scales(*limits) for name, limits in scales.items()}
     return row
@@ -94,7 +96,9 @@ def _quoted(series: Floats, result: Quantification, m_max: int, noise: dict[str,
     lengths = [m for m in (1, 2, 3, 4, 6, 8, 12) if m <= max(1, m_max // 2)]
     delays: dict[str, Any] = {"tau": result.sums.tau or 1, "theiler": result.sums.theiler or 0}
     try:
-        found = predictive_information(series, m=lengths, half=False, points=PI_POINTS, **delays, **noise)
+        found = predictive_information(
+            series, m=lengths, half=False, points=PI_POINTS, quoted=0, **delays, **noise
+        )
     except QuantifyError:  # a series too short for its dependence in time
         return None
     return found.quoted.value if np.isfinite(found.PI).any() else None

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from quantify.aliases import Bools, Counts, Floats
+from quantify.aliases import Bools, Counts, Floats, Rng
 from quantify.errors import QuantifyError
 from quantify.inputs import as_series
 
@@ -61,7 +61,7 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
     (at least by two lags); ripples of the estimate, and the flat curve of a periodic signal, are ruled out by
     that. If there is none up to twice the first zero of the autocorrelation (a map, a process without
     oscillation, a periodic signal), the first lag with an autocorrelation below 1/e is taken, and without
-    that `max_lag`, with a warning.
+    that `max_lag`, with a warning. The bottom of the valley is that of a parabola through it.
 
     Parameters
     ----------
@@ -77,10 +77,7 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
     >>> 15 < delay.tau < 30, delay.rule
     (True, 'minimum of the mutual information')
     """
-    x = as_series(series)
-    if x.shape[1] > ENOUGH:
-        start = (x.shape[1] - ENOUGH) // 2
-        x = x[:, start : start + ENOUGH]
+    x = _middle(as_series(series))
     n = x.shape[1]
     if n < 50:
         raise QuantifyError(f"{n} samples are too few to choose a delay; at least 50 are needed.")
@@ -124,35 +121,103 @@ def autocorrelation(values: Floats, max_lag: int) -> Floats:
 def _first_minimum(x: Floats, max_lag: int) -> tuple[int | None, Floats]:
     """First minimum of the mutual information, and the curve as far as it was needed."""
     n = x.shape[1]
-    classes = int(np.clip(np.sqrt(n / 50), 8, 32))
-    ranks = np.argsort(np.argsort(x, axis=1, kind="stable"), axis=1, kind="stable")
-    codes = (ranks * classes // n).astype(np.int64)
+    codes, classes = _classes(x)
     curve: list[float] = []
     # 2 n I of independent values follows chi² with (classes - 1)² degrees of freedom: below its reach nothing
     # is left to fall, and what looks like a minimum is chance.
     freedom = (classes - 1) ** 2
     nothing = (freedom + 4 * np.sqrt(2 * freedom)) / (2 * n)
+    found = None
     for lag in range(max_lag + 1):
-        curve.append(float(np.mean([_mutual_information(c, lag, classes) for c in codes])))
-        if curve[lag] < nothing:
+        curve.append(float(np.mean([_information(_tables(c, lag, classes, 1)[0]) for c in codes])))
+        if found is None and curve[lag] < nothing:
             break
-        candidate = int(np.argmin(curve))
-        if lag >= candidate + max(2, candidate // 4) and curve[candidate] < curve[0] / 2:
-            return candidate, np.array(curve)
-    return None, np.array(curve)
+        candidate = int(np.argmin(curve)) if found is None else found
+        if found is None and lag >= candidate + _valley(candidate) and curve[candidate] < curve[0] / 2:
+            found = candidate
+        if found is not None and lag >= found + 2 * _valley(found):
+            break
+    information = np.array(curve)
+    return (None if found is None else _bottom(information, found)), information
+
+
+def _valley(lag: int) -> int:
+    """Half the width of a valley around a lag that the estimate's ripples cannot make."""
+    return max(2, lag // 4)
+
+
+def _bottom(curve: Floats, lag: int) -> int:
+    """The bottom of the valley around `lag`, by the vertex of a parabola: chance moves it less than the
+    lowest value. The parabola is moved once to where it has its vertex, at most by the width of the valley.
+    """
+    for _ in range(2):
+        near = np.arange(max(1, lag - _valley(lag)), min(len(curve), lag + _valley(lag) + 1))
+        if len(near) < 4:
+            return lag
+        _, b, a = np.polynomial.polynomial.polyfit(near - lag, curve[near], 2).tolist()
+        if not a > 0:
+            return lag
+        lag = int(np.clip(round(lag - b / (2 * a)), near[0], near[-1]))
+    return lag
+
+
+def delay_scatter(
+    series: ArrayLike, delay: Delay, rng: Rng = 0, *, blocks: int = 16, draws: int = 50
+) -> float:
+    """Standard error of ln tau, where tau is a minimum of the mutual information; 0 for the other rules.
+
+    The tables behind the mutual information are put together from blocks of the series drawn with
+    replacement, and the bottom of the valley is looked for again.
+    """
+    if delay.minimum is None or delay.tau != delay.minimum:
+        return 0.0
+    codes, classes = _classes(_middle(as_series(series)))
+    generator = np.random.default_rng(rng)
+    width = _valley(delay.tau)
+    lags = np.arange(max(1, delay.tau - 2 * width), delay.tau + 2 * width + 1)
+    drawn = generator.multinomial(blocks, np.full(blocks, 1 / blocks), size=draws).astype(float)
+    curves = np.zeros((draws, lags[-1] + 1))
+    for row in codes:
+        for lag in lags:
+            tables = _tables(row, lag, classes, blocks)
+            mixed = np.tensordot(drawn, tables, axes=1)
+            curves[:, lag] += [_information(table) for table in mixed]
+    found = [_bottom(curve, delay.tau) for curve in curves]
+    return float(np.std(np.log(found), ddof=1))
+
+
+def _middle(x: Floats) -> Floats:
+    """The middle `ENOUGH` samples of a (d, N) series."""
+    start = max(0, (x.shape[1] - ENOUGH) // 2)
+    return x[:, start : start + ENOUGH]
+
+
+def _classes(x: Floats) -> tuple[Counts, int]:
+    """Equally filled classes of the values of every observable, and their number."""
+    n = x.shape[1]
+    classes = int(np.clip(np.sqrt(n / 50), 8, 32))
+    ranks = np.argsort(np.argsort(x, axis=1, kind="stable"), axis=1, kind="stable")
+    return (ranks * classes // n).astype(np.int64), classes
 
 
 @njit(cache=True)
-def _mutual_information(codes, lag, classes):  # type: ignore[no-untyped-def]
-    """Mutual information of a sequence of classes and its later self, from the table of their frequencies."""
+def _tables(codes, lag, classes, blocks):  # type: ignore[no-untyped-def]
+    """Frequencies of two classes `lag` apart, (blocks, classes, classes), by block of the earlier one."""
     n = len(codes) - lag
-    table = np.zeros((classes, classes), np.int64)
+    table = np.zeros((blocks, classes, classes))
     for i in range(n):
-        table[codes[i], codes[i + lag]] += 1
+        table[i * blocks // n, codes[i], codes[i + lag]] += 1
+    return table
+
+
+@njit(cache=True)
+def _information(table):  # type: ignore[no-untyped-def]
+    """Mutual information of a table of frequencies."""
+    n = table.sum()
     before, after = table.sum(axis=1), table.sum(axis=0)
     information = 0.0
-    for a in range(classes):
-        for b in range(classes):
+    for a in range(len(table)):
+        for b in range(len(table)):
             if table[a, b] > 0:
                 information += table[a, b] / n * np.log(table[a, b] * n / (before[a] * after[b]))
     return information

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from quantify.aliases import Floats
 from quantify.errors import DtypeError, QuantifyError
 
+ORDINARY = 400  # powers of two; room for squares, sums over any series, and twenty octaves of scales
+
 
 def as_series(series: ArrayLike) -> Floats:
     """Check a series of shape (N,) or (N, d) and return it as a contiguous float64 array of shape (d, N).
@@ -57,6 +59,27 @@ def as_array(name: str, values: ArrayLike, dtype: type | None = None) -> np.ndar
         return np.asarray(values, dtype=dtype)
     except (ValueError, TypeError) as error:
         raise QuantifyError(f"{name} cannot be read as an array: {error}") from None
+
+
+def rescaled(x: Floats) -> tuple[Floats, float]:
+    """The values in an ordinary magnitude, and the scale with which they are to be multiplied to get back.
+
+    Squares and differences of values beyond 2^400 (about 1e120) overflow sooner or later, and of values
+    that are all below 2^-400 they vanish. The scale is a power of two, so that no digit changes on either
+    way; 1 for ordinary values, which are returned as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([0.0, 1e300, -3e300])
+    >>> ready, scale = rescaled(x)
+    >>> bool(1 <= abs(ready).max() < 2), bool((ready * scale == x).all())
+    (True, True)
+    """
+    exponent = int(np.frexp(max(x.max(), -x.min()))[1]) - 1
+    if -ORDINARY <= exponent <= ORDINARY:
+        return x, 1.0
+    return np.ldexp(x, -exponent), float(np.ldexp(1.0, exponent))
 
 
 def resolution_of(x: Floats) -> float:

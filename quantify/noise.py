@@ -122,23 +122,29 @@ def small_scale_limit(
             "min_pairs."
         )
     eps, y = sums.eps[fits], y[fits]
-    weight = 1 / np.sqrt(1 / close[fits] + FLOOR**2)
+    weight = 1 / (1 / close[fits] + FLOOR**2)
     u = (eps / eps[-1]) ** 2
-    value, residual = _fit(u, y, weight)
-    bend = np.inf
-    for c in BENDS:
-        other, rest = _fit(np.log1p(c * u), y, weight)
-        if rest < residual / (BETTER if bend == np.inf else 1.0):
-            value, residual, bend = other, rest, eps[-1] / np.sqrt(c)
-    return SmallScaleLimit(value, curve, m, (float(eps[-1]), float(eps[0])), float(bend), residual)
+    # Row 0: straight in eps^2; the others: bent more and more.
+    value, residual = _fit(np.vstack([u, np.log1p(BENDS[:, None] * u)]), y, weight)
+    best = 1 + int(np.argmin(residual[1:]))
+    bend = float(eps[-1] / np.sqrt(BENDS[best - 1]))
+    if not residual[best] < residual[0] / BETTER:
+        best, bend = 0, np.inf
+    return SmallScaleLimit(
+        float(value[best]), curve, m, (float(eps[-1]), float(eps[0])), bend, float(residual[best])
+    )
 
 
-def _fit(u: Floats, y: Floats, weight: Floats) -> tuple[float, float]:
-    """y = value + slope u by weighted least squares: value, and root mean square of the residuals."""
-    A = np.stack([np.ones_like(u), u], axis=1)
-    coefficients = np.linalg.lstsq(weight[:, None] * A, weight * y, rcond=None)[0]
-    residuals = weight * (y - A @ coefficients)
-    return float(coefficients[0]), float(np.sqrt(np.mean(residuals**2)))
+def _fit(u: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """y = value + slope u by weighted least squares, for every row of u: values, and root mean squares of the
+    residuals in standard errors.
+    """
+    w = weight / weight.sum()
+    du = u - (u @ w)[:, None]
+    dy = y - y @ w
+    slope = (du * dy) @ w / (du**2 @ w)
+    rest = np.mean(weight * (dy - slope[:, None] * du) ** 2, axis=1)
+    return y @ w - slope * (u @ w), np.sqrt(rest)
 
 
 def crossover(

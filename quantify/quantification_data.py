@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import Any
 
 from quantify.correlation import CorrelationSums
@@ -16,29 +17,33 @@ QUANTITIES = ("E_state", "E_mem", "E_core", "D")
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with three uncertainties that must not be mixed. In nats (D: no unit).
+    """A number and how sure it is. In nats (D: no unit).
 
     Attributes
     ----------
     value : float
         Mean over the scales of the range.
     sampling : float
-        Standard error from the finite series: blocks of the time axis drawn again, the range kept. NaN if
-        the correlation sums carry no block counts.
+        Standard error from the finite series, choice of the range and draw of pairs included. NaN if the
+        correlation sums carry no block counts.
     interval : (float, float)
-        The middle 95 % of those replicates.
+        95 % interval: value ± Student's factor x sampling.
     spread : float
         Standard deviation over the scales of the range: drift rather than error.
     s_min_interval : (float, float)
         Smallest and largest value for s_min in [.05, .1].
+    choices : dict
+        The same for every choice of the method that was varied: "tau" by 25 %, "m_max" by 2, "s_min".
 
     Examples
     --------
     >>> from quantify import quantify
     >>> from quantify.systems import Henon
     >>> core = quantify(Henon().sample(8000, 1)[:, 0], m_max=5, replicates=20).E_core
-    >>> core.s_min_interval[0] <= core.value <= core.s_min_interval[1], 0 < core.sampling < 0.1
+    >>> core.interval[0] < core.value < core.interval[1], 0 < core.sampling < 0.1
     (True, True)
+    >>> sorted(core.choices), core.choice_interval[0] <= core.value
+    (['m_max', 's_min', 'tau'], True)
     """
 
     value: float
@@ -46,6 +51,32 @@ class Estimate:
     interval: tuple[float, float]
     spread: float
     s_min_interval: tuple[float, float]
+    choices: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def choice_interval(self) -> tuple[float, float]:
+        """What all choices together may do: their deviations added as independent ones, up and down."""
+        down = math.hypot(*(self.value - low for low, _ in self.choices.values()))
+        up = math.hypot(*(high - self.value for _, high in self.choices.values()))
+        return self.value - down, self.value + up
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Excess entropy or predictive information in the limit of small scales, in nats.
+
+    Attributes
+    ----------
+    value, sampling, interval
+        As in `Estimate`.
+    m : int
+        Steps of memory that were looked at; more added nothing that was sure.
+    """
+
+    value: float
+    sampling: float
+    interval: tuple[float, float]
+    m: int
 
 
 @dataclass(frozen=True)
@@ -68,4 +99,10 @@ class QuantificationData:
     settings: dict[str, Any]
     stationarity: dict[str, Any] | None = None
     predictive_information: PredictiveInformation | None = None
+    scaling_region: bool = True
+    stochastic_below: float | None = None
+    E: Limit | None = None
+    PI: Limit | None = None
+    convergence: dict[str, dict[str, float]] | None = None
+    data: dict[str, Any] | None = None
     unit: str = "nats"

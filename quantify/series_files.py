@@ -120,7 +120,7 @@ def find_column(columns: int, names: Sequence[str], column: str, source: str) ->
         return 0
     if column in names:
         return list(names).index(column)
-    if column.isdigit():
+    if column.isdecimal():
         if int(column) >= columns:
             raise QuantifyError(
                 f"{source} has {columns} columns; --sensor {column} is beyond 0 to {columns - 1}"
@@ -136,15 +136,18 @@ def find_column(columns: int, names: Sequence[str], column: str, source: str) ->
 def _from_npy(path: Path) -> NDArray[np.generic]:
     try:
         data = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, SyntaxError) as error:
         raise QuantifyError(f"{path} is not a readable .npy file: {error}") from error
+    if not isinstance(data, np.ndarray):
+        raise QuantifyError(f"{path} is an archive of several arrays (.npz); save one of them as .npy")
     if data.dtype.kind not in "fiub":
         raise QuantifyError(f"{path} holds {data.dtype}, not real numbers")
     return np.asarray(data)
 
 
 def _from_text(path: Path) -> tuple[NDArray[np.generic], list[str]]:
-    with open(path, encoding="utf-8", errors="replace") as file:
+    # A byte-order mark, as spreadsheets write it, is no part of the first number or name.
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
         skip, first = 0, ""
         for line in file:
             text = line.strip()
@@ -156,11 +159,19 @@ def _from_text(path: Path) -> tuple[NDArray[np.generic], list[str]]:
         raise QuantifyError(f"{path} holds no numbers")
     delimiter = next((mark for mark in ",;\t" if mark in first), None)
     words = [word.strip().strip('"') for word in first.split(delimiter)]
-    header = not all(_is_number(word) for word in words)
+    numbers = [_is_number(word) for word in words]
+    header = not any(numbers)
+    if not header and not all(numbers):
+        raise QuantifyError(
+            f"{path}: the first row holds {words[numbers.index(False)]!r} beside numbers; name every column "
+            "or none, or fill in what is missing"
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # about no data: an error below
-            data = np.loadtxt(path, delimiter=delimiter, skiprows=skip + header, ndmin=2, encoding="utf-8")
+            data = np.loadtxt(
+                path, delimiter=delimiter, skiprows=skip + header, ndmin=2, encoding="utf-8-sig"
+            )
     except (ValueError, UnicodeDecodeError) as error:
         raise QuantifyError(f"{path} is not a table of numbers: {error}") from error
     if data.size == 0:
@@ -195,6 +206,14 @@ def _from_hdf5(file: h5py.File, path: Path, dataset: str, column: str) -> tuple[
     if f"/{dataset.strip('/')}" not in found:
         raise QuantifyError(f"{path} holds no dataset {dataset!r}; {_nearest(dataset, found)}")
     data = file[dataset]
+    for source in data.virtual_sources() if data.is_virtual else ():
+        if source.file_name != "." and not (path.parent / source.file_name).exists():
+            raise QuantifyError(f"{path}:{dataset} is made of {source.file_name}, which does not exist")
+    if "commit" in file and "every" in data.attrs:
+        raise QuantifyError(
+            f"{path} is a run that is not finished: rows beyond its end are empty; run the command that "
+            "writes it again first"
+        )
     names = [name.decode() if isinstance(name, bytes) else str(name) for name in data.attrs.get("names", ())]
     if data.ndim != 2:
         return pick(data[()], names, column, f"{path}:{dataset}")

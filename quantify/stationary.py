@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quantify.aliases import Counts, Floats, Rng
-from quantify.delays import autocorrelation
+from quantify.aliases import Floats
 from quantify.errors import QuantifyError
-from quantify.inputs import as_series
+from quantify.inputs import as_series, rescaled
 from quantify.plain import to_plain
 
-CLASSES = 5
-MOST_BLOCKS, FEWEST_BLOCKS = 32, 8
-FEATURES = ("mean", "spread", "spread of increments", *(f"share of fifth {c + 1}" for c in range(CLASSES)))
+FEATURES = ("mean", "spread", "spread of increments", "skewness", "kurtosis", "extremes")
+PARTS = 32  # places at which the series may be cut
+FEWEST_SAMPLES = 80
+MOST_BLOCKS = 512  # means of the features that the waves are fitted to
+SLOW = 6  # waves 1..6: periods down to a third of the series
+WAVES = 64  # the waves after the slow ones tell how large these are by chance
+MEMORY = 12  # waves; memory up to a 12 pi-th, about a fortieth, of the series is allowed for
 
 
 @dataclass(frozen=True)
@@ -30,21 +33,22 @@ class Stationarity:
     stationary : bool
         False if a change is both significant (p_value < alpha) and large (effect > least_effect).
     p_value : float
-        Share of the shuffled orders of the blocks that show as large a change as the true order.
+        Chance that a stationary series moves as much, for all features and waves together.
     statistic : float
-        The change itself, as stated in `stationarity`.
+        Size of the most significant slow wave, in units of what chance makes of it.
     change : int
         Sample at which the series changes most.
     effect : float
-        Size of the largest change there: of the mean in standard deviations, of the logarithm of a standard
-        deviation, or of the share of a class.
+        From crest to trough of that wave: of the mean in standard deviations, of the logarithm of a standard
+        deviation, of a higher power in standard deviations of that power, but no more than the shift or
+        growth of all values that would do the same.
     feature : str
-        What changes most there.
+        What changes most.
     transient : int or None
         Samples to cut off at the start to make the rest stationary, 0 if it is stationary as it stands; None
         if cutting up to half of the series does not help.
     blocks, block_length : int
-        How the series was cut.
+        Parts between which `change` and `transient` are looked for, and their length in samples.
     alpha, least_effect : float
         As given.
 
@@ -74,41 +78,34 @@ class Stationarity:
     least_effect: float
 
 
-def stationarity(
-    series: ArrayLike,
-    *,
-    alpha: float = 0.01,
-    least_effect: float = 0.1,
-    replicates: int = 999,
-    rng: Rng = 0,
-) -> Stationarity:
-    """Test whether mean, spread, speed and coarse distribution of a series change along the time axis.
+def stationarity(series: ArrayLike, *, alpha: float = 0.01, least_effect: float = 0.1) -> Stationarity:
+    """Test whether mean, spread, speed and shape of a series move slowly along the time axis.
 
-    The series is cut into B blocks (32, or fewer such that each holds at least five correlation times, but at
-    least 8). Of every block we take the mean, the logarithms of the standard deviations of the values and of
-    their increments, and the share of values in each fifth of the distribution of the whole. The statistic is
+    Six features of every sample are followed: the powers 1, 2, 3, 4 and 7 of its deviation from the mean, and
+    its squared increment; samples beyond the .1 and 99.9 % quantiles count as these. Each is split into
+    waves cos(pi j t / N), j half periods in the series. Of a stationary series whose memory is
+    short against its length all slow waves are of one size: their coefficients are nearly independent and
+    Gaussian, with a variance S_j that hardly depends on j. So waves j = 7..64 tell what chance makes of the
+    waves j = 1..6, which a drift, a step, a swing with a period beyond a third of the series and a random
+    walk make large. What still rises towards small j because of memory is allowed for by
 
-        sum over features, mean over split points s of  s (B - s) / B * (mean before s - mean after s)² /
-        variance
+        S_j = S / (1 + (j / w)^2),   w >= 12,
 
-    of the blocks' features. If the series is stationary its blocks are exchangeable, so shuffling their order
-    tells how large the statistic gets by chance, however strongly values depend on their neighbours within a
-    block.
+    the spectrum of a memory of N / (pi w) samples, fitted to the waves 7..64 by (Whittle's) likelihood. The
+    largest coefficient over sqrt(S_j) follows Student's t; its p-value is multiplied by the number of waves
+    and features (Bonferroni).
 
     A change that is significant but tiny does no harm to estimates and is let pass: its effect (see
-    `Stationarity`) must exceed `least_effect` as well. A stationary process that is slower than an eighth of
-    the series may pass for a drift: the series does not show what it does in the long run.
+    `Stationarity`) must exceed `least_effect` as well. A stationary process that remembers more than a
+    fortieth of the series may pass for a drift: the series does not show what it does in the long run.
 
     Parameters
     ----------
     series : (N,) or (N, d) array
-        At least 80 samples. With several observables, the features of all of them are compared.
+        At least 80 samples. With several observables, the features of all of them are tested together.
     alpha : float
         Level of the test, in (0, 1).
     least_effect : float
-    replicates : int
-        Number of shuffled orders, at least 1 / alpha.
-    rng : numpy.random.Generator or int
 
     Examples
     --------
@@ -119,102 +116,95 @@ def stationarity(
     """
     x = as_series(series)
     n = x.shape[1]
-    if n < 10 * FEWEST_BLOCKS:
-        raise QuantifyError(f"{n} samples are too few for a test; at least {10 * FEWEST_BLOCKS} are needed.")
+    if n < FEWEST_SAMPLES:
+        raise QuantifyError(f"{n} samples are too few for a test; at least {FEWEST_SAMPLES} are needed.")
     if not 0 < alpha < 1 or not least_effect >= 0:
         raise QuantifyError(
             f"alpha = {alpha} must be in (0, 1) and least_effect = {least_effect} at least 0."
         )
-    if replicates < 1 / alpha:
-        raise QuantifyError(
-            f"replicates = {replicates} cannot show p < {alpha}; use {1 / alpha:.0f} or more."
-        )
-    rng = np.random.default_rng(rng)
-    memory = max(_correlation_time(values) for values in x)
-    blocks = int(np.clip(min(n // (5 * memory), n // 10), FEWEST_BLOCKS, MOST_BLOCKS))
-    length = n // blocks
-    features = np.concatenate([_features(values, blocks, length) for values in x], axis=1)
-    p_value, statistic, split, feature, effect = _shuffle_test(features, replicates, rng)
-    stationary = p_value >= alpha or effect <= least_effect
+    blocks = min(MOST_BLOCKS, n // 2) // PARTS * PARTS
+    features = np.concatenate([_features(values, blocks) for values in x])
+    moves, p_value, statistic, feature, effect = _slow_waves(features, alpha, least_effect)
     transient: int | None = 0
-    if not stationary:
+    if moves:
         transient = None
-        for cut in range(1, blocks // 2 + 1):
-            p, _, _, _, left = _shuffle_test(features[cut:], replicates, rng)
-            if p >= alpha or left <= least_effect:
-                transient = cut * length
+        for cut in range(1, PARTS // 2 + 1):
+            if not _slow_waves(features[:, cut * blocks // PARTS :], alpha, least_effect)[0]:
+                transient = cut * n // PARTS
                 break
     return Stationarity(
-        stationary=stationary,
+        stationary=not moves,
         p_value=p_value,
         statistic=statistic,
-        change=split * length,
+        change=_largest_step(features[feature].reshape(PARTS, -1).mean(axis=1)) * n // PARTS,
         effect=effect,
         feature=_name(feature, len(x)),
         transient=transient,
-        blocks=blocks,
-        block_length=length,
+        blocks=PARTS,
+        block_length=n // PARTS,
         alpha=alpha,
         least_effect=least_effect,
     )
 
 
-def _correlation_time(values: Floats) -> int:
-    """Last lag, plus one, at which the autocorrelation of x or x² exceeds .2 in size.
+def _features(values: Floats, blocks: int) -> Floats:
+    """(features, blocks) array: means over blocks of what is followed, in comparable units.
 
-    Taken from the values standardised within eighths of the series: a drift must not pass for memory.
+    Smooth functions of the values, not shares of classes: a share jumps whenever the samples of a periodic
+    signal slip past the edge of a class. The seventh power sees the extremes, which a drift carries beyond
+    the bounds of an attractor.
     """
-    length = len(values) // FEWEST_BLOCKS
-    cut = values[: FEWEST_BLOCKS * length].reshape(FEWEST_BLOCKS, length)
-    spread = cut.std(axis=1, keepdims=True)
-    standard = ((cut - cut.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)).ravel()
-    last = 0
-    for v in (standard, standard**2):
-        if np.ptp(v) > 0:
-            last = max(last, int(np.flatnonzero(np.abs(autocorrelation(v, length)) > 0.2)[-1]))
-    return last + 1
+    x = rescaled(values)[0]
+    low, high = np.quantile(x, [0.001, 0.999])
+    if low < high:  # one wild sample would be all that powers see
+        x = np.clip(x, low, high)
+    z = (x - x.mean()) / x.std()
+    edges = np.arange(blocks + 1) * len(z) // blocks
+    square, speed = z**2, np.diff(z, prepend=z[0]) ** 2
+    cube, fourth = square * z, square**2
+    found = (z, square, speed, cube, fourth, cube * fourth)
+    # Half the relative change of a variance is the change of the logarithm of the standard deviation. A
+    # power k answers a shift with k z^(k-1), a growth with k z^k, which must not look larger than it is.
+    units = (
+        *(1.0, 2.0, 2 * speed.mean(), max(cube.std(), 3.0), max(fourth.std(), 4 * fourth.mean())),
+        max(found[-1].std(), 7 * (cube**2).mean()),
+    )
+    return np.stack(
+        [np.add.reduceat(f, edges[:-1]) / np.diff(edges) / u for f, u in zip(found, units, strict=True)]
+    )
 
 
-def _features(values: Floats, blocks: int, length: int) -> Floats:
-    """(blocks, features) array: what is compared between blocks, in comparable units."""
-    values = (values - values.mean()) / values.std()
-    cut = values[: blocks * length].reshape(blocks, length)
-    tiny = 1e-12  # a block may be constant
-    edges = np.quantile(values, np.arange(1, CLASSES) / CLASSES)
-    classes = np.searchsorted(edges, cut)
-    shares = [(classes == c).mean(axis=1) for c in range(CLASSES)]
-    # Half the logarithm of the variance is the logarithm of the standard deviation.
-    spread = 0.5 * np.log(cut.var(axis=1) + tiny)
-    speed = 0.5 * np.log(np.diff(cut, axis=1).var(axis=1) + tiny)
-    return np.stack([cut.mean(axis=1), spread, speed, *shares], axis=1)
+def _slow_waves(features: Floats, alpha: float, least_effect: float) -> tuple[bool, float, float, int, float]:
+    """Whether any slow wave of (features, blocks) is significant and large; p-value, statistic, feature and
+    effect of the most significant of those, or of all if there is none.
+    """
+    from scipy.special import stdtr  # slow to import, so only where it is needed
+
+    blocks = features.shape[1]
+    waves = min(WAVES, blocks // 2)
+    j = np.arange(1, waves + 1)
+    basis = np.cos(np.pi * np.outer((np.arange(blocks) + 0.5) / blocks, j))
+    amplitude = (features - features.mean(axis=1, keepdims=True)) @ basis * (2 / blocks)
+    # Profile likelihood of w: the level S is the mean of what is left after division by the shape.
+    w = np.append(MEMORY * 2.0 ** np.arange(0, 6, 0.5), np.inf)
+    shape = 1 / (1 + (j / w[:, None]) ** 2)
+    level = np.mean(amplitude[:, None, SLOW:] ** 2 / shape[:, SLOW:], axis=2)
+    level = np.maximum(level, 1e-24)  # of a periodic signal only rounding may be left
+    best = np.argmin((waves - SLOW) * np.log(level) + np.log(shape[:, SLOW:]).sum(axis=1), axis=1)
+    chance = np.sqrt(np.take_along_axis(level, best[:, None], axis=1) * shape[best, :SLOW])
+    t = np.abs(amplitude[:, :SLOW]) / chance
+    p_value = np.minimum(1.0, 2 * t.size * stdtr(waves - SLOW - 1, -t))
+    effect = 2 * np.abs(amplitude[:, :SLOW])
+    moves = (p_value < alpha) & (effect > least_effect)
+    most = np.unravel_index(np.argmax(np.where(moves, t, 0.0) if moves.any() else t), t.shape)
+    return bool(moves.any()), float(p_value[most]), float(t[most]), int(most[0]), float(effect[most])
 
 
-def _contrast(features: Floats, orders: Counts) -> Floats:
-    """s (B - s) / B (mean before s - mean after s)² / variance, an (orders, splits, features) array."""
-    blocks = len(features)
-    spread = features.std(axis=0)
-    standard = (features - features.mean(axis=0)) / np.where(spread > 1e-9, spread, np.inf)
-    s = np.arange(1, blocks)[:, None]
-    # The sum over all blocks is zero, so that the difference of the means is before * B / (s (B - s)).
-    before = np.cumsum(standard[orders], axis=1)[:, :-1]
-    return np.asarray(before**2 * (blocks / (s * (blocks - s))))
-
-
-def _shuffle_test(
-    features: Floats, replicates: int, rng: np.random.Generator
-) -> tuple[float, float, int, int, float]:
-    """p-value and statistic; split point, feature and size of the largest change."""
-    blocks = len(features)
-    contrast = _contrast(features, np.arange(blocks)[None])[0]
-    statistic = contrast.mean(axis=0).max()
-    orders = rng.permuted(np.tile(np.arange(blocks), (replicates, 1)), axis=1)
-    shuffled = _contrast(features, orders).mean(axis=1).max(axis=1)
-    # Equal up to rounding counts as equal; the true order is one of those possible.
-    p_value = (1 + np.sum(shuffled >= statistic * (1 - 1e-12))) / (1 + replicates)
-    feature = int(np.argmax(contrast.mean(axis=0)))
-    split = int(np.argmax(contrast[:, feature])) + 1
-    effect = abs(features[:split, feature].mean() - features[split:, feature].mean())
-    return float(p_value), float(statistic), split, feature, float(effect)
+def _largest_step(means: Floats) -> int:
+    """The split s with the largest s (B - s) / B (mean before s - mean after s)²."""
+    s = np.arange(1, len(means))
+    before = np.cumsum(means - means.mean())[:-1]
+    return int(np.argmax(before**2 / (s * (len(means) - s)))) + 1
 
 
 def _name(feature: int, observables: int) -> str:
@@ -260,7 +250,7 @@ def stationarity_verdict(
         for i, x in columns.items():
             try:
                 values = np.asarray(x, dtype=float)
-                found[i] = stationarity(values, alpha=each, replicates=max(999, round(2 / each)))
+                found[i] = stationarity(values, alpha=each)
             except QuantifyError as error:
                 notes.append(f"{names[i]} was not tested: {error}")
     notes += [str(note.message) for note in caught]
@@ -270,11 +260,16 @@ def stationarity_verdict(
     worst = min(found, key=lambda i: (found[i].stationary, found[i].p_value))
     test, one = found[worst], len(columns) == 1
     which = f"sensor {names[worst]!r}" if one else f"{len(found)} sensors"
-    if not moving:
-        verdict = f"{which} stationary (p = {min(1.0, len(columns) * test.p_value):.3f})"
+    p = f"p = {min(1.0, len(columns) * test.p_value):.2g}"
+    if not moving and test.p_value >= each:
+        verdict = f"{which} stationary ({p}; a change is called one below {level:g})"
+    elif not moving:
+        verdict = f"{which} stationary: a change of {test.effect:.2g} is certain ({p}, below {level:g}), "
+        verdict += f"but too small to matter, which begins at {test.least_effect:g}"
     else:
         which = which if one else f"{len(moving)} of {len(found)} sensors"
         feature = test.feature + ("" if one else f" of {names[worst]!r}")
-        verdict = f"{which} NOT stationary: {feature} changes by {test.effect:.2g} at sample {test.change}"
+        verdict = f"{which} NOT stationary: {feature} changes by {test.effect:.2g} at sample {test.change} "
+        verdict += f"({p}, below {level:g})"
     said = {"sensor": worst, "verdict": "; ".join([verdict, *notes]), "tested": list(found), "moving": moving}
     return said | to_plain(asdict(test))

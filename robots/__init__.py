@@ -13,12 +13,14 @@ Examples
 ['contacts', 'cx', 'cy', 'cz', 'spin', 'tilt', 'vx', 'vy', 'vz', 'x', 'y', 'z']
 >>> list(ROBOTS)
 ['hexapod', 'snake', 'spherical', 'barrel']
+>>> sorted(ENGINES)
+['mujoco', 'pybullet']
 """
 
-import robots.quiet  # noqa: F401  # first, before anything else imports the simulator
 from robots.barrel import Barrel, BarrelConfig
 from robots.base import RobotEnv
 from robots.config import RobotConfig
+from robots.engines import ENGINES, default_engine, engine_version, find_engine
 from robots.errors import RobotError
 from robots.foreign import PlainBody, as_body, name_of
 from robots.hexapod import Hexapod, HexapodConfig
@@ -30,6 +32,7 @@ from robots.snake import Snake, SnakeConfig
 from robots.spherical import Spherical, SphericalConfig
 
 __all__ = [
+    "ENGINES",
     "ROBOTS",
     "Barrel",
     "BarrelConfig",
@@ -49,9 +52,12 @@ __all__ = [
     "as_body",
     "contact_sheet",
     "data_sheet",
+    "default_engine",
     "describe",
     "description_of",
+    "engine_version",
     "find",
+    "find_engine",
     "longest_stays",
     "motion_in_windows",
     "motion_in_words",

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pybullet as p
 from numpy.typing import NDArray
 
 from robots.base import RobotEnv
@@ -140,32 +139,22 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
     (0.01, 20, 21)
     """
     world = env.world
-    robot, client, links = world.robot, world.client, world.joints
-    inertia = [p.getDynamicsInfo(robot, i, physicsClientId=client) for i in (-1, *links)]
-    masses = np.array([info[0] for info in inertia])
-    moments = np.array([info[2] for info in inertia])
+    masses, inertia = np.array(list(world.masses().values())), world.inertia()
     energy, lift, speeds, torques, touching, assisted = [], [], [], [], [], []
 
     def look() -> None:
         """The state between two physics steps, and the torques and contacts of the one before."""
-        states = p.getLinkStates(
-            robot, links, computeLinkVelocity=1, computeForwardKinematics=1, physicsClientId=client
-        )
-        position, turn = p.getBasePositionAndOrientation(robot, physicsClientId=client)
-        velocity, spin = p.getBaseVelocity(robot, physicsClientId=client)
-        turns = [turn, *(state[1] for state in states)]
-        frames = np.array([p.getMatrixFromQuaternion(q) for q in turns]).reshape(-1, 3, 3)
-        own = np.einsum("ikj,ik->ij", frames, [spin, *(state[7] for state in states)])
-        velocities = np.array([velocity, *(state[6] for state in states)])
-        heights = np.array([position[2], *(state[0][2] for state in states)])
-        kinetic = 0.5 * (masses @ (velocities**2).sum(axis=1) + (moments * own**2).sum())
-        energy.append(kinetic + env.config.gravity * masses @ heights)
+        world.read()
+        positions, frames, velocities, spins = world.links()
+        own = np.einsum("ikj,ik->ij", frames, spins)
+        turning = np.einsum("ij,ijk,ik", own, inertia, own)
+        kinetic = 0.5 * (masses @ (velocities**2).sum(axis=1) + turning)
+        energy.append(kinetic + env.config.gravity * masses @ positions[:, 2])
         lift.append(masses @ velocities[:, 2] / masses.sum())
-        joints = p.getJointStates(robot, world.motor_joints, physicsClientId=client)
-        speeds.append([joint[1] for joint in joints])
-        torques.append([joint[3] for joint in joints])
-        contacts = p.getContactPoints(robot, world.ground, physicsClientId=client)
-        touching.append(any(contact[9] > 0 for contact in contacts))
+        speed, torque = world.motors()
+        speeds.append(speed)
+        torques.append(torque)
+        touching.append(world.pressed())
 
     def note(info: dict[str, Any]) -> None:
         look()
@@ -177,13 +166,12 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
             if terminated:
                 raise RobotError(f"the simulation broke down: {info['reason']}")
     look()
-    step = env.config.control_step / env.config.substeps
-    speed = np.array(speeds)
+    step, between = world.step, np.array(speeds)
     return Books(
         step=step,
         energy=np.array(energy),
         lift=np.array(lift),
-        work=(np.array(torques)[1:] * (speed[:-1] + speed[1:]) / 2).sum(axis=1) * step,
+        work=(np.array(torques)[1:] * (between[:-1] + between[1:]) / 2).sum(axis=1) * step,
         touching=np.array(touching[1:]),
         assisted=np.array(assisted),
     )
@@ -224,7 +212,7 @@ def drop(env: RobotEnv, seed: int, height: float = 1.0, steps: int = 500) -> flo
     """
     names = [f.name for f in fields(env.config) if "power" in f.name or f.name == "upright_support"]
     off: dict[str, Any] = dict.fromkeys(names, 0.0)
-    with closing(type(env)(replace(env.config, **off))) as limp:
+    with closing(type(env)(replace(env.config, **off), engine=env.engine)) as limp:
         limp.reset(seed=seed)
         snapshot = limp.snapshot()
         snapshot["base"][2] += height

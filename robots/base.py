@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from math import acos
 from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
-import pybullet as p
 from numpy.typing import ArrayLike, NDArray
 
 from robots.body import Body, Floats
 from robots.camera import Camera, has_display
 from robots.config import RobotConfig
+from robots.engines import find_engine, open_world
 from robots.errors import RobotError
 from robots.observed import Description
 from robots.randomness import WORDS, ColouredNoise, unpack_generator
-from robots.world import World
+from robots.rewards import REWARDS, Info, Reward
 
 
 class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
@@ -30,19 +33,31 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     that what was logged is what was done. Observations are the joint positions in units of the limits,
     motor by motor, then the robot's further sensors, all with seeded coloured noise.
 
-    The reward is always 0. An episode has no time limit and is never truncated; it is terminated only
-    if the simulation blows up, with a sentence in `info["reason"]`. Then call `reset`.
+    There is no task, and the reward is 0 unless one is asked for. An episode has no time limit and is never
+    truncated; it is terminated only if the simulation blows up, with a sentence in `info["reason"]`. Then
+    call `reset`. `info` says at reset and in each step how the base is seen from outside: `position` [m],
+    `velocity` [m/s], `height` [m], `tilt` of its z-axis [rad], and `contacts`, the number of points that
+    touched the ground.
 
     Subclasses state a `Config`, a `body(config)`, and, where the body has further sensors, `_further()`;
     with a `description`, what the robot does gets numbers and a name.
 
     Parameters
     ----------
-    config : RobotConfig, optional
-        An instance of the robot's `Config`; the defaults if left out.
+    config : RobotConfig or dict, optional
+        An instance of the robot's `Config`, or some of its fields; the defaults if left out.
     render_mode : {None, "rgb_array", "human"}
-    camera : Camera, optional
-        Where pictures are taken from.
+    camera : Camera or dict, optional
+        Where pictures are taken from, or what differs from the robot's own `view`.
+    engine : {"pybullet", "mujoco"}, optional
+        What simulates the world; see `robots.default_engine`.
+    reward : {"none", "forward"} or callable
+        "forward" is the base's velocity along the world's x-axis [m/s]; a function gets the observation, the
+        action and the info of the step.
+    width, height : int, optional
+        Size of pictures [pixels].
+    **settings
+        Fields of the config that differ: `gymnasium.make("robots:selforg/Hexapod-v0", gravity=6.0)`.
 
     Raises
     ------
@@ -73,23 +88,28 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def __init__(
         self,
-        config: RobotConfig | None = None,
+        config: RobotConfig | Mapping[str, Any] | None = None,
         render_mode: str | None = None,
-        camera: Camera | None = None,
+        camera: Camera | Mapping[str, Any] | None = None,
+        engine: str | None = None,
+        reward: str | Reward = "none",
+        width: int | None = None,
+        height: int | None = None,
+        **settings: Any,
     ) -> None:
-        if config is None:
-            config = self.Config()
-        if not isinstance(config, self.Config):
-            raise RobotError(
-                f"config is a {type(config).__name__}: {type(self).__name__} takes a {self.Config.__name__}"
-            )
         if render_mode not in (None, "rgb_array", "human"):
             raise RobotError(f"render_mode is {render_mode!r}: choose None, 'rgb_array' or 'human'")
         if render_mode == "human" and not has_display():
             raise RobotError("render_mode is 'human': it needs a display, there is none; use 'rgb_array'")
-        self.config = config
+        if not callable(reward) and reward not in REWARDS:
+            raise RobotError(f"reward is {reward!r}: choose 'none', 'forward' or a function")
+        self.config = config = self.Config.of(config, settings)
+        self.engine = find_engine(engine)
         self.render_mode = render_mode
-        self.camera = self.view if camera is None else camera
+        if not isinstance(camera, Camera):
+            camera = replace(self.view, **(camera or {}))
+        self.camera = replace(camera, width=width or camera.width, height=height or camera.height)
+        self._reward = REWARDS[reward] if isinstance(reward, str) else reward
         body = self.body(config)
         self.body_description = body
         self.motor_names = tuple(m.name for m in body.motors)
@@ -103,12 +123,13 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         high = (self._bound + config.noise / np.sqrt(r)).astype(np.float32)
         self._high = np.nextafter(high, np.float32(np.inf))  # rounding may have gone down
         self.observation_space = gym.spaces.Box(-self._high, self._high, dtype=np.float32)
-        self.action_space = gym.spaces.Box(-1.0, 1.0, (n,), dtype=np.float32)
+        self._motors = (n,)
+        self.action_space = gym.spaces.Box(-1.0, 1.0, self._motors, dtype=np.float32)
 
-        self.world = World(body, config, render_mode)
+        self.world = open_world(self.engine, body, config, render_mode)
         self._state = "new"  # then "running", "ended: why" or "closed"
         self._contacts: float | None = None  # as remembered by a snapshot, until the next step
-        self._observer: Callable[[dict[str, Any]], None] | None = None
+        self._observer: Callable[[Info], None] | None = None
 
     # What a robot states about itself.
 
@@ -121,12 +142,9 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Read the sensors beyond the joints, in the order of `Body.sensors`, without noise."""
         return []
 
-    def _assist(self, info: dict[str, Any]) -> None:
-        """Act on the body from outside before each physics step, and say so in `info`."""
-
-    def _build(self) -> None:
-        """Load ground and robot anew; a robot with something special to its body sets it here."""
-        self.world.build()
+    def _assist(self, info: Info) -> Sequence[float] | None:
+        """Torque that acts on the base from outside during the next control step [N m]; say so in `info`."""
+        return None
 
     # Gymnasium's verbs.
 
@@ -136,33 +154,30 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Put the robot into its starting pose; a seed makes everything that follows reproducible."""
         self._refuse_if_closed()
         super().reset(seed=seed)
-        self._build()
+        self.world.build()
         self._state = "running"
         self._noise.start(self.np_random)
         self._contacts = None
         self.world.read()
         self._sense()
-        return self._observation(), {}
+        return self._observation(), self._seen({})
 
     def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Hold the set points for one control step and sense what became of the body."""
         self._refuse_unless_running()
         # Through float32, so that a float32 log of the actions is exactly what was done.
         target = np.asarray(action, dtype=np.float32)
-        if target.shape != self.action_space.shape:
-            raise RobotError(f"action has shape {target.shape}: it must be {self.action_space.shape}")
-        if not np.abs(target).max() <= 1:  # NaN fails this too
+        if target.shape != self._motors:
+            raise RobotError(f"action has shape {target.shape}: it must be {self._motors}")
+        if not np.maximum.reduce(np.abs(target)) <= 1:  # NaN fails this too; quicker than max()
             worst = target[np.argmax(np.nan_to_num(np.abs(target), nan=np.inf))]
             raise RobotError(f"action contains {worst}: all values must lie in [-1, 1]; clip them beforehand")
 
-        info: dict[str, Any] = {}
-
-        def before_each() -> None:
-            self._assist(info)
-            if self._observer is not None:
-                self._observer(info)
-
-        self.world.advance(target, before_each)
+        info: Info = {}
+        torque, watcher = self._assist(info), None
+        if self._observer is not None:
+            watcher = partial(self._observer, info)
+        self.world.advance(target, torque, watcher)
         self._sense()
         self._contacts = None
         self.world.recentre()
@@ -171,17 +186,19 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             self._state = f"ended: {reason}"
             info["reason"] = reason
         observation = self._observation()
+        self._seen(info)
         if self.render_mode == "human":
-            self.camera.follow(self.world.client, self.world.centre_of_mass().tolist())
+            self.world.show(self.camera)
             time.sleep(self.config.control_step)
-        return observation, 0.0, bool(reason), False, info
+        reward = 0.0 if self._reward is None else float(self._reward(observation, target, info))
+        return observation, reward, bool(reason), False, info
 
     def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
         """Picture of the robot as an array (height, width, 3); None where the mode is not "rgb_array"."""
         self._refuse_without_robot()
         if self.render_mode != "rgb_array":
             return None
-        return self.camera.picture(self.world.client, self.world.centre_of_mass().tolist())
+        return self.world.picture(self.camera)
 
     def close(self) -> None:
         """Free the simulator; may be called more than once."""
@@ -233,7 +250,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
                     f"snapshot[{key!r}] {found}: {type(self).__name__} needs shape {shape}; "
                     "restore the snapshot of a body like this one"
                 )
-        self._build()
+        self.world.build()
         self.world.place(
             np.asarray(snapshot["base"], dtype=float).tolist(), np.asarray(snapshot["joints"]).tolist()
         )
@@ -262,18 +279,16 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         """
         self._refuse_without_robot()
         w = self.world
-        rotation = np.reshape(p.getMatrixFromQuaternion(w.orientation), (3, 3))
-        names = ("x", "y", "z", "vx", "vy", "vz")
-        values = (w.position[0] + w.offset[0], w.position[1] + w.offset[1], w.position[2], *w.velocity)
-        return dict(zip(names, map(float, values), strict=True)) | {
-            "spin": float(rotation[:, 0] @ w.spin),
-            "tilt": float(np.arccos(np.clip(rotation[2, 2], -1, 1))),
-            "contacts": self._touching(),
-            **dict(zip(("cx", "cy", "cz"), self.centre_of_mass().tolist(), strict=True)),
-        }
+        x, y, z, r = w.orientation
+        ahead = (1 - 2 * (y * y + z * z), 2 * (x * y + z * r), 2 * (x * z - y * r))  # the base's x-axis
+        seen = self._seen({})
+        names = ("x", "y", "z", "vx", "vy", "vz", "spin", "tilt", "contacts", "cx", "cy", "cz")
+        turning = (float(np.dot(ahead, w.spin)), seen["tilt"], seen["contacts"])
+        place, speed = seen["position"].tolist(), seen["velocity"].tolist()
+        return dict(zip(names, (*place, *speed, *turning, *self.centre_of_mass().tolist()), strict=True))
 
     @contextmanager
-    def watched_by(self, observer: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+    def watched_by(self, observer: Callable[[Info], None]) -> Iterator[None]:
         """Within this context, call the observer just before each physics step, with the step's info so far.
 
         It may look at the world, which is as the physics step before left it; it must not change it.
@@ -298,8 +313,9 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         values = np.asarray(impulse, dtype=float)
         if values.shape != (3,) or not np.isfinite(values).all():
             raise RobotError(f"impulse is {impulse!r}: it must be three finite numbers in N s")
-        if link != -1 and link not in self.world.joints:
-            raise RobotError(f"link is {link!r}: it must be -1 (the base) to {len(self.world.joints) - 1}")
+        last = len(self.body_description.joint_names) - 1
+        if link not in range(-1, last + 1):
+            raise RobotError(f"link is {link!r}: it must be -1 (the base) to {last}")
         self.world.push(values, link)
 
     def masses(self) -> dict[str, float]:
@@ -318,7 +334,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def _sense(self) -> None:
         """Take the sensor values, without noise, from the world as last read."""
-        self._values: Floats = np.concatenate((self.world.joint_positions, self._further()))
+        further, joints = self._further(), self.world.joint_positions
+        self._values: Floats = np.concatenate((joints, further)) if further else joints
 
     def _observation(self) -> NDArray[np.float32]:
         """Sensor values with fresh noise; within the observation space even if the simulation blew up."""
@@ -328,6 +345,18 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._sensed = sensed
         return sensed.astype(np.float32)
 
+    def _seen(self, info: Info) -> Info:
+        """Add to an info how the base is seen from outside."""
+        w = self.world
+        qx, qy, _, _ = w.orientation
+        info["position"] = position = np.array(w.position)
+        position[:2] += w.offset
+        info["velocity"] = np.array(w.velocity)
+        info["height"] = w.position[2]
+        info["tilt"] = acos(max(-1.0, min(1.0, 1 - 2 * (qx * qx + qy * qy))))
+        info["contacts"] = self._touching()
+        return info
+
     def _touching(self) -> float:
         """Number of points that touched the ground in the last physics step."""
         return self.world.contacts() if self._contacts is None else self._contacts
@@ -335,8 +364,9 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     def _blow_up(self) -> str:
         """Say what is wrong with the simulation, or nothing."""
         cfg = self.config
-        speed, height = max(map(abs, self.world.velocity)), self.world.position[2]
-        joint_speed = self.world.joint_speed
+        joint_speed, height = self.world.joint_speed, self.world.position[2]
+        x, y, z = self.world.velocity
+        speed = max(abs(x), abs(y), abs(z))
         # Written so that NaN fails the comparison; a NaN joint speed shows as a NaN angle.
         if not joint_speed <= cfg.max_joint_speed:
             unit = "rad/s" if self.sensor_unit.startswith("angle") else "m/s"
@@ -345,7 +375,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             return f"the base moves at {speed:.3g} m/s, more than {cfg.max_speed:g}"
         if not -1.0 <= height <= cfg.max_height:
             return f"the base is at height {height:.3g} m, outside -1 to {cfg.max_height:g}"
-        if not (np.abs(self._values) / self._bound).max() <= 1:
+        if not np.maximum.reduce(np.abs(self._values) / self._bound) <= 1:
             worst = int(np.argmax(np.nan_to_num(np.abs(self._values) / self._bound, nan=np.inf)))
             return (
                 f"sensor {self.sensor_names[worst]!r} reads {self._values[worst]:.3g}, "

@@ -34,12 +34,19 @@ class Sensor:
 
 @dataclass(frozen=True)
 class Body:
-    """A robot as the simulator needs it: URDF text, motors in order, further sensors, start height [m]."""
+    """A robot as an engine needs it: URDF text, motors in order, further sensors, start height [m].
+
+    `rolls` says that it rolls on its capsules; see `robots.urdf.on_balls`. `friction_along` is the friction
+    of each link along its own x-axis in units of that across it, as of scales; below 1 it takes links that
+    are capsules along x.
+    """
 
     urdf: str
     motors: tuple[Motor, ...]
     sensors: tuple[Sensor, ...] = ()
     start_height: float = 0.0
+    friction_along: float = 1.0
+    rolls: bool = False
 
     def __post_init__(self) -> None:
         known = self.joint_names

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from math import isfinite
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from robots.errors import RobotError
 
@@ -65,6 +67,26 @@ class RobotConfig:
     MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset(
         {"gravity", "friction", "rolling_friction", "servo_damping", "contact_damping", "noise"}
     )
+
+    @classmethod
+    def of(cls, given: RobotConfig | Mapping[str, Any] | None, changes: Mapping[str, Any]) -> Self:
+        """A config, some of its fields, or None for the defaults; with changes.
+
+        Examples
+        --------
+        >>> from robots import RobotConfig
+        >>> RobotConfig.of({"gravity": 1.62}, {"noise": 0.0}).gravity
+        1.62
+        """
+        if isinstance(given, RobotConfig) and not isinstance(given, cls):
+            raise RobotError(f"config is a {type(given).__name__}: it must be a {cls.__name__}")
+        values = {**given, **changes} if isinstance(given, Mapping) else changes
+        known = [field.name for field in fields(cls)]
+        for name in values:
+            if name not in known:
+                nearest = ", ".join(get_close_matches(name, known, 3, 0.5) or known)
+                raise RobotError(f"{cls.__name__} has no field {name!r}: choose one of {nearest}")
+        return replace(given, **changes) if isinstance(given, cls) else cls(**values)
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -119,7 +119,7 @@ def name_of(env: gym.Env[Any, Any]) -> tuple[str, dict[str, Any]]:
     inner = env.unwrapped
     cls = f"{type(inner).__module__}:{type(inner).__qualname__}"
     if isinstance(inner, RobotEnv):
-        return cls, dataclasses.asdict(inner.config)
+        return cls, dataclasses.asdict(inner.config) | {"engine": inner.engine}
     if env.spec is not None and env.spec.id in gym.registry:
         return env.spec.id, {key: value for key, value in env.spec.kwargs.items() if key != "render_mode"}
     return LIVE + cls, {}

@@ -60,7 +60,7 @@ class InnerWeights(RobotEnv):
         motors = tuple(Motor(f"weight {name} slide", config.limit, config.power) for name in cls.axes)
         # Slightly more than 1: a rotation matrix holds its unit length only up to rounding.
         sensors = tuple(Sensor(f"axis {name} upwards", "1", 1.001) for name in cls.axes)
-        return Body(robot(cls.__name__.lower(), parts), motors, sensors, config.radius)
+        return Body(robot(cls.__name__.lower(), parts), motors, sensors, config.radius, rolls=True)
 
     def _further(self) -> list[float]:
         x, y, z, w = self.world.orientation

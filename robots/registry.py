@@ -67,7 +67,7 @@ class RobotEntry:
         return env.description if env is not None and issubclass(env, RobotEnv) else None
 
     def make(self, settings: Mapping[str, Any] | None = None, render_mode: str | None = None) -> Any:
-        """A body with these settings, without Gymnasium's wrappers.
+        """A body with these settings, of which `engine` may be one, without Gymnasium's wrappers.
 
         Examples
         --------
@@ -77,7 +77,8 @@ class RobotEntry:
         """
         given = dict(settings or {})
         if self.config is not None:
-            given = {"config": self.config(**given)}
+            engine = given.pop("engine", None)
+            given = {"config": self.config(**given)} | ({"engine": engine} if engine else {})
         if render_mode is not None:
             given["render_mode"] = render_mode
         env = self._class()

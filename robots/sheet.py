@@ -11,11 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robots.base import RobotEnv
+from robots.engines import engine_version
 from robots.registry import find
 
+NOT_THE_SAME = {
+    "pybullet": "contacts that last are remembered",
+    "mujoco": "what slides is lifted by up to friction x speed x step",
+}
+"""What cannot be the same in the engines; docs/robots.md has more."""
 
-def data_sheet(name: str) -> str:
-    """Motors, sensors, limits, masses and defaults of a robot in plain text.
+
+def data_sheet(name: str, engine: str | None = None) -> str:
+    """Motors, sensors, limits, masses and defaults of a robot in plain text, as an engine has them.
 
     Examples
     --------
@@ -23,7 +30,7 @@ def data_sheet(name: str) -> str:
     >>> print(data_sheet("barrel").splitlines()[2].strip())
     2 motors, 4 sensors, 0.7 kg
     """
-    env = find(name).env()
+    env = find(name).env(engine=engine)
     try:
         env.reset(seed=0)
         return "\n".join(_lines(name, env))
@@ -41,6 +48,7 @@ def _lines(name: str, env: RobotEnv) -> Iterator[str]:
     yield f"  centre of mass {env.centre_of_mass()[2]:.3g} m above the ground in the starting pose"
     step, physics = config.control_step * 1e3, config.control_step * 1e3 / config.substeps
     yield f"  a step is {step:g} ms, in physics steps of {physics:g} ms; noise of amplitude {config.noise:g}"
+    yield f"  simulated by {env.engine} {engine_version(env.engine)}; {NOT_THE_SAME[env.engine]}"
     world = f"gravity {config.gravity:g} m/s², friction {config.friction:g}"
     yield f"  {world}, servo speed {config.servo_speed:g} /s"
     default = f"sensor {entry.sensor}, delay {entry.tau} steps, up to {entry.m_max} dimensions"
@@ -63,7 +71,9 @@ def _lines(name: str, env: RobotEnv) -> Iterator[str]:
         yield from textwrap.wrap(text, 100, initial_indent="    ", subsequent_indent=" " * 8)
 
 
-def contact_sheet(names: list[str], size: tuple[int, int] = (640, 480)) -> NDArray[np.uint8]:
+def contact_sheet(
+    names: list[str], size: tuple[int, int] = (640, 480), engine: str | None = None
+) -> NDArray[np.uint8]:
     """Pictures of the robots in their starting pose, side by side.
 
     Each is drawn twice as large and averaged down, which smooths the edges.
@@ -78,7 +88,7 @@ def contact_sheet(names: list[str], size: tuple[int, int] = (640, 480)) -> NDArr
     for name in names:
         robot = find(name).env
         camera = replace(robot.view, width=2 * size[0], height=2 * size[1])
-        env = robot(render_mode="rgb_array", camera=camera)
+        env = robot(render_mode="rgb_array", camera=camera, engine=engine)
         try:
             env.reset(seed=0)
             large = env.render()

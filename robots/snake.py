@@ -7,7 +7,6 @@ from math import pi
 from typing import ClassVar
 
 import numpy as np
-import pybullet as p
 
 from robots.base import RobotEnv
 from robots.body import Body, Motor
@@ -180,16 +179,13 @@ class Snake(RobotEnv):
                     joint(upwards, cross, segment, (0, 1, 0), stop),
                 ]
                 motors += [Motor(name, config.limit, config.power) for name in (sideways, upwards)]
-        return Body(urdf=robot("snake", parts), motors=tuple(motors), start_height=radius)
-
-    def _build(self) -> None:
-        super()._build()
-        if self.config.friction_along != 1:
-            for index in (-1, *self.world.motor_joints[1::2]):
-                p.changeDynamics(
-                    self.world.robot, index, anisotropicFriction=[self.config.friction_along, 1, 1],
-                    physicsClientId=self.world.client,
-                )  # fmt: skip
+        return Body(
+            urdf=robot("snake", parts),
+            motors=tuple(motors),
+            start_height=radius,
+            friction_along=config.friction_along,
+            rolls=True,
+        )
 
     def motion(self) -> dict[str, float]:
         """How the body stands and moves, as for every robot, and how the snake as a whole does.
@@ -202,21 +198,16 @@ class Snake(RobotEnv):
             segments in the horizontal direction of the body (mean direction of its segments, towards the
             head) and to the left of it [m/s]; `top`, the height of the highest segment's centre [m].
         """
-        found, w = super().motion(), self.world
-        # The link behind each up/down joint is a segment; the base is the first.
-        states = p.getLinkStates(
-            w.robot, w.motor_joints[1::2], computeLinkVelocity=1, computeForwardKinematics=1,
-            physicsClientId=w.client,
-        )  # fmt: skip
-        turns = [w.orientation, *(s[1] for s in states)]
-        axes = np.array([p.getMatrixFromQuaternion(turn)[0::3] for turn in turns])
-        spins = np.array([w.spin, *(s[7] for s in states)])
-        vx, vy, _ = np.mean([w.velocity, *(s[6] for s in states)], axis=0)
+        found, all_links = super().motion(), self.world.links()
+        # The base is the first segment, then every other link: a cross stands before each segment.
+        positions, frames, velocities, spins = (values[::2] for values in all_links)
+        axes = frames[:, :, 0]
+        vx, vy, _ = velocities.mean(axis=0)
         x, y, _ = axes.mean(axis=0)
         length = np.hypot(x, y) or 1.0
         return found | {
             "roll": float((axes * spins).sum(axis=1).mean()),
             "along": float((vx * x + vy * y) / length),
             "across": float((vy * x - vx * y) / length),
-            "top": float(max(w.position[2], *(s[0][2] for s in states))),
+            "top": float(positions[:, 2].max()),
         }

@@ -40,6 +40,64 @@ def henon(x, y, n, a, b):
     return np.array(states)
 
 
+def roessler(start, n, substeps, a, b, c, step):
+    """Runge-Kutta of fourth order on vectors."""
+
+    def slope(u):
+        x, y, z = u
+        return np.array([-y - z, x + a * y, b + z * (x - c)])
+
+    u = np.array(start, dtype=float)
+    samples = [u.copy()]
+    for _ in range(n - 1):
+        for _ in range(substeps):
+            k1 = slope(u)
+            k2 = slope(u + step / 2 * k1)
+            k3 = slope(u + step / 2 * k2)
+            k4 = slope(u + step * k3)
+            u = u + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        samples.append(u.copy())
+    return np.array(samples)
+
+
+def orbit(step, start, n):
+    """A map, one state after the other."""
+    states = [start]
+    for _ in range(n - 1):
+        states.append(step(states[-1]))
+    return np.array(states)
+
+
+def ikeda(state, u):
+    """One step of the map as it is written with a complex number."""
+    z = complex(*state)
+    z = 1 + u * z * np.exp(1j * (0.4 - 6 / (1 + abs(z) ** 2)))
+    return z.real, z.imag
+
+
+def hidden_chain(state, transitions, draws):
+    """States of a Markov chain; each draw in [0, 1) falls into the share of the next state."""
+    states = []
+    for draw in draws:
+        states.append(state)
+        state = next(s for s in range(len(transitions)) if draw < sum(transitions[state][: s + 1]))
+    return np.array(states)
+
+
+def hidden_paths(transitions, stationary, m):
+    """All sequences of m states with their probabilities."""
+    for path in itertools.product(range(len(stationary)), repeat=m):
+        probability = stationary[path[0]]
+        for s, following in itertools.pairwise(path):
+            probability *= transitions[s][following]
+        yield path, probability
+
+
+def gaussian_sums(a, b):
+    """Sum over the rows of b of exp(-distance²), for each row of a."""
+    return np.array([sum(math.exp(-sum((x - y) ** 2)) for y in b) for x in a])
+
+
 # --- straight segments and decomposition ---
 
 
@@ -118,7 +176,11 @@ def decompose(eps, C, *, s_min, det_thresh, L, p, remove_negative, derivative=5,
         while m_u + 1 in dh and slope[m_u + 1, i] >= s_min:
             m_u += 1
         own.append((m_l, m_u))
-        det.append(sum(slope[m, i] for m in range(m_l, m_u + 1)) / d)
+        whole = 1.0
+        if d > 1:
+            low, high = max(i - L // 2, 0), min(i + (L + 1) // 2, n - 1)
+            whole = max((H[0][high] - H[0][low]) / (x[low] - x[high]), 1.0)
+        det.append(sum(slope[m, i] for m in range(m_l, m_u + 1)) / whole)
 
     result = []
     remembered = (0, 0)
@@ -373,6 +435,42 @@ def ksg(columns, split, k, algorithm, theiler):
     return counts, digamma(k) + np.mean(terms)
 
 
+# --- surrogates ---
+
+
+def successor_probabilities(z, at, rho):
+    """Pseudo-periodic surrogates: probability of each state to be the next one after the state `at`."""
+    n = z.shape[1]
+    weights = np.zeros(n)
+    for j in range(n - 1):
+        weights[j + 1] = math.exp(-np.abs(z[:, j] - z[:, at]).max() / rho)
+    return weights / weights.sum()
+
+
+def twin_groups(z, threshold):
+    """Number of the group of each state: states with equal columns of the recurrence matrix share one."""
+    columns = []
+    groups = []
+    for i in range(z.shape[1]):
+        column = [bool(np.abs(z[:, i] - z[:, j]).max() <= threshold) for j in range(z.shape[1])]
+        if column not in columns:
+            columns.append(column)
+        groups.append(columns.index(column))
+    return groups
+
+
+def match_ends(x, most):
+    """Smallest mismatch of all stretches of a (d, N) series that leave out at most `most` samples."""
+    found = []
+    n = x.shape[1]
+    for start in range(most + 1):
+        for stop in range(n - most + start, n + 1):
+            jump = x[:, start] - x[:, stop - 1]
+            slopes = (x[:, start + 1] - x[:, start]) - (x[:, stop - 1] - x[:, stop - 2])
+            found.append((np.sum(jump**2 + slopes**2), start - stop, start))
+    return min(found)
+
+
 # --- delays ---
 
 
@@ -406,6 +504,22 @@ def correlation_counts(series, tau, m_max, eps, theiler):
                 distance = max(distance, np.abs(x[i + m * tau] - x[j + m * tau]).max())
                 counts[m] += distance <= eps
     return counts, total
+
+
+# ---- the gate for data
+
+
+def longest_copy(series):
+    """Lag, start and length of the longest stretch that comes again later: every lag is tried."""
+    x = np.asarray(series, dtype=float).reshape(len(series), -1)
+    best = (0, 0, 0)
+    for lag in range(1, len(x)):
+        length = 0
+        for i in range(len(x) - lag):
+            length = length + 1 if np.array_equal(x[i], x[i + lag]) else 0
+            if length > best[2]:
+                best = (lag, i + 1 - length, length)
+    return best
 
 
 # ---- few values
@@ -444,3 +558,54 @@ def holm_rejections(p, level):
     while left and p[left[0]] <= level / len(left):
         rejected[left.pop(0)] = True
     return rejected
+
+
+def weigh_ranges(x, E_core, E_raw, determinism):
+    """Average over all ranges of an octave and a half or more, one range after the other."""
+    n = len(x)
+    scales, total, widest = np.zeros(n), 0.0, 0.0
+    sums = dict.fromkeys(("lo", "hi", "D", "drift"), 0.0)
+    for i in range(n):
+        for j in range(i + 1, n):
+            octaves = (x[i] - x[j]) / np.log(2)
+            if octaves < 1.5 - 1e-9:
+                continue
+            inside = slice(i, j + 1)
+            g = np.mean(determinism[inside]) ** 8
+            mean, sd = np.mean(E_core[inside]), np.std(E_core[inside])
+            weight = octaves * g / (1 + (sd / max(0.03 * abs(mean), 0.015)) ** 2) ** 2
+            scales[inside] += weight / (j + 1 - i)
+            sums["lo"] += weight * x[j]
+            sums["hi"] += weight * x[i]
+            sums["D"] -= weight * np.polyfit(x[inside], E_raw[inside], 1)[0]
+            sums["drift"] += weight * np.polyfit(x[inside], E_core[inside], 1)[0]
+            total += weight
+            widest = max(widest, octaves * g)
+    return {"scales": scales / total, "octaves": widest} | {name: v / total for name, v in sums.items()}
+
+
+def noise_of_pairs(close, total):
+    """Variances of ln C by the single points and by the pairs, of one cell, by least squares.
+
+    `close` and `total` are (B, B) with a <= b.
+    """
+    B = len(total)
+    scale = 1 / close.sum()
+    chance = np.zeros((B, B))
+    for a in range(B):
+        for b in range(a, B):
+            lag = [(i, i + b - a) for i in range(B - (b - a))]
+            if len(lag) == 1:
+                continue
+            f = np.mean([close[q] / total[q] for q in lag])
+            chance[a, b] = (close[a, b] / total[a, b] - f) * np.sqrt(len(lag) / (len(lag) - 1))
+            chance[a, b] *= total[a, b] * scale
+    pairs = [(a, b) for a in range(B) for b in range(a + 1, B)]
+    design = np.array([[float(k in pair) for k in range(B)] for pair in pairs])
+    y = np.array([chance[pair] for pair in pairs])
+    u = np.linalg.lstsq(design, y, rcond=None)[0]
+    of_pairs = ((y - design @ u) ** 2).sum() * len(pairs) / (len(pairs) - B)
+    influence = np.array([chance[a, :].sum() + chance[:, a].sum() - chance[a, a] for a in range(B)])
+    influence -= influence.mean()
+    seen = (influence**2).sum() * B / (B - 1)
+    return max(seen - 2 * of_pairs, 0.0), of_pairs

@@ -9,6 +9,7 @@ import tempfile
 import time
 from contextlib import closing
 from dataclasses import field
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,14 +26,14 @@ from experiments.runfiles.results import versions
 from experiments.runfiles.run_file import FORMAT, open_run_file
 from experiments.runfiles.salvage import Salvage
 from experiments.runfiles.salvage import salvage as save
-from experiments.settings import ASIDE, Parallel, settings
+from experiments.settings import ASIDE, Parallel, Physics, settings
 
 HEAD = 50
 """Height of the line with the robots' names above their pictures, in pixels."""
 
 
 @settings
-class Bodies:
+class Bodies(Physics):
     """Print the robots' data sheets: motors, sensors, limits, masses and defaults."""
 
     robot: str | None = None
@@ -50,11 +51,12 @@ def bodies(config: Bodies, feedback: Feedback) -> Path | dict[str, str]:
         if name not in robots.ROBOTS:
             raise ExperimentError(f"there is no robot {name!r}; {nearest(name, robots.ROBOTS)}")
     if config.picture is not None:
-        return _write_picture(config.picture, {name: robots.ROBOTS[name].id for name in names})
-    return {name: robots.data_sheet(name) for name in names}
+        ids = {name: robots.ROBOTS[name].id for name in names}
+        return _write_picture(config.picture, ids, config.engine)
+    return {name: robots.data_sheet(name, config.engine) for name in names}
 
 
-def _write_picture(path: Path, ids: dict[str, str]) -> Path:
+def _write_picture(path: Path, ids: dict[str, str], engine: str | None) -> Path:
     """Write the contact sheet with the robots' names above."""
     from matplotlib.figure import Figure
 
@@ -64,7 +66,7 @@ def _write_picture(path: Path, ids: dict[str, str]) -> Path:
         raise ExperimentError(f"--picture {path} is not a PNG file: give a name that ends in .png")
     if not path.absolute().parent.is_dir():
         raise ExperimentError(f"the folder of --picture {path} does not exist: make it first")
-    sheet = contact_sheet(list(ids))
+    sheet = contact_sheet(list(ids), engine=engine)
     height, width = sheet.shape[:2]
     figure = Figure(figsize=(width / 100, (height + HEAD) / 100), dpi=100)
     axes = figure.add_axes((0.0, 0.0, 1.0, height / (height + HEAD)))
@@ -106,20 +108,24 @@ def doctor(config: Doctor, feedback: Feedback) -> Findings:
 
 
 def check_robots() -> str:
-    """Steps per second of every robot under ULR on one core."""
+    """Engines, the usual one first, and the steps per second of every robot under ULR on one core."""
     import controllers
     import robots
     from experiments.pipeline.loop import Loop, make_body
 
-    speeds = []
-    for name in robots.ROBOTS:
-        with closing(make_body(name, {})) as body:
+    default, speeds = robots.default_engine(), []
+    here = [engine for engine in robots.ENGINES if robots.engine_version(engine)]
+    for engine, name in product(sorted(here, key=lambda one: one != default), robots.ROBOTS):
+        with closing(make_body(name, {"engine": engine})) as body:
             loop = Loop(body, controllers.make("ulr", len(body.sensor_names), len(body.motor_names)))
             loop.s, _ = body.reset(seed=1)
             loop.advance(0, 100)
             start = time.perf_counter()
             loop.advance(100, 600)
             speeds.append(f"{name} {500 / (time.perf_counter() - start):,.0f} steps/s")
+            if name == next(iter(robots.ROBOTS)):
+                usual = " (the usual one here)" if engine == default else ""
+                speeds[-1] = f"in {engine} {robots.engine_version(engine)}{usual}: {speeds[-1]}"
     return ", ".join(speeds)
 
 
@@ -190,7 +196,7 @@ def show(config: Show, feedback: Feedback) -> dict[str, Any]:
         channels = f"{len(run.learning.sensors.names)} sensors, {len(run.learning.actions.names)} motors"
         phases = {"learning": run.learning} | {name: run.behaviours.get(name) for name in run.frozen}
         return {
-            "run": f"{run.robot} under {run.controller}, seed {run.seed}",
+            "run": run.words,
             "channels": f"{channels} at {run.learning.attrs['rate_hz']:g} Hz",
             "recordings": [_row(name, recording) for name, recording in phases.items()],
             "results": {name: _numbers(document["result"]) for name, document in run.results.items()},
@@ -211,7 +217,9 @@ def _row(name: str, recording: Recording | None) -> list[str]:
 def _numbers(result: dict[str, Any]) -> str:
     from quantify import PredictiveInformation
 
-    numbers = ", ".join(f"{key} {result[key]['value']:.2f}" for key in ("D", "E_state", "E_mem", "E_core"))
+    numbers = ", ".join(
+        f"{key} {_number(result[key]['value'])}" for key in ("D", "E_state", "E_mem", "E_core")
+    )
     words = f"{numbers} nats on scales {result['range']['lo']:.2g} to {result['range']['hi']:.2g}"
     scan = result.get("predictive_information") or {}
     if "eta" in scan and "settings" in scan:
@@ -267,3 +275,7 @@ def behaviours(config: Behaviours, feedback: Feedback) -> dict[str, dict[str, An
         name: {key: value for key, value in vars(item).items() if key not in ("name", "path")}
         for name, item in chosen.items()
     }
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.2f}"

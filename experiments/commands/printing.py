@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.console import console
+from experiments.console import console, put
+from experiments.errors import BrokenDown, ExperimentError
 from experiments.feedback import Feedback
+from experiments.runfiles.run_file import open_run_file
 
 if TYPE_CHECKING:
     from experiments.commands.looking import Behaviours, Show
@@ -20,9 +22,10 @@ def quantify(found: Quantified, config: object, feedback: Feedback) -> None:
     """The summaries, and where the results are."""
     for name, result in found.items():
         if name:
-            print(name)
-        print(result.summary())
-        feedback.say(f"written to {found.files[name]}")
+            put(name)
+        put(result.summary())
+        if name in found.files:
+            feedback.say(f"written to {found.files[name]}")
 
 
 def progress(found: Study, config: object, feedback: Feedback) -> None:
@@ -30,13 +33,13 @@ def progress(found: Study, config: object, feedback: Feedback) -> None:
     _explained(found, feedback)
     picture, numbers = found.files
     runs = dict.fromkeys(row["run"] for row in found.document["rows"])
-    print(f"picture: {picture}\nnumbers: {numbers}\nruns:    {', '.join(runs)}")
+    put(f"picture: {picture}\nnumbers: {numbers}\nruns:    {', '.join(runs)}")
 
 
 def learning_curve(found: Study, config: object, feedback: Feedback) -> None:
     """The medians at every time; notes which runs have no numbers."""
     _explained(found, feedback)
-    print(found.written())
+    put(found.written())
 
 
 def _explained(found: Study, feedback: Feedback) -> None:
@@ -56,18 +59,18 @@ def compare(found: Comparison, config: object, feedback: Feedback) -> None:
             pairs = found.pairs(robot)
             console().print(pairs.terminal(pairs.columns))
         for sentence in summary["findings"]:
-            print(f"- {sentence}")
+            put(f"- {sentence}")
     for row in found.document["rows"]:
         if row["reason"]:
             feedback.say(f"{row['robot']} {row['controller']} seed {row['seed']}: {failure_words(row)}")
-    print(found.written())
+    put(found.written())
 
 
 def emergence(found: Study, config: object, feedback: Feedback) -> None:
     """The table and the verdict."""
     for table in found.tables():
         console().print(table.terminal())
-    print("\n".join(found.sentences()))
+    put("\n".join(found.sentences()))
 
 
 def reproduce(studies: list[Study], config: object, feedback: Feedback) -> None:
@@ -75,7 +78,7 @@ def reproduce(studies: list[Study], config: object, feedback: Feedback) -> None:
     for study in studies:
         for shown in (*(table.terminal() for table in study.tables()), *study.sentences()):
             console().print(shown)
-        print(study.written())
+        put(study.written())
 
 
 def behaviours(found: dict[str, dict[str, Any]], config: Behaviours, feedback: Feedback) -> None:
@@ -83,18 +86,18 @@ def behaviours(found: dict[str, dict[str, Any]], config: Behaviours, feedback: F
     from experiments.studies.emergence.library import check_sentences, tables
 
     if config.check:
-        print("\n".join(line for name, one in found.items() for line in check_sentences(name, one)))
+        put("\n".join(line for name, one in found.items() for line in check_sentences(name, one)))
         return
     for table in tables(found):
         console().print(table.terminal())
     for name, item in found.items():
-        print(f"{name}: {item['about']}. {item['command']}")
-    print("film one: selforg video --behaviour NAME out.mp4; record it: selforg record --behaviour NAME")
+        put(f"{name}: {item['about']}. {item['command']}")
+    put("film one: selforg video --behaviour NAME out.mp4; record it: selforg record --behaviour NAME")
 
 
 def plot(written: list[Path], config: object, feedback: Feedback) -> None:
     """The files."""
-    print("\n".join(map(str, written)))
+    put("\n".join(map(str, written)))
 
 
 def show(found: dict[str, Any], config: Show, feedback: Feedback) -> None:
@@ -102,9 +105,9 @@ def show(found: dict[str, Any], config: Show, feedback: Feedback) -> None:
     from experiments.reports.tables import Table
 
     if "datasets" in found:
-        print(f"{config.file}: an HDF5 file, not a run")
+        put(f"{config.file}: an HDF5 file, not a run")
         for name, words in found["datasets"].items():
-            print(f"  {name}  {words}")
+            put(f"  {name}  {words}")
         return
     out = console()
     out.print(f"{config.file}: {found['run']}", style="bold")
@@ -121,16 +124,30 @@ def salvage(saved: dict[str, int], config: Salvage, feedback: Feedback) -> None:
     """The rows saved."""
     for name, rows in saved.items():
         if rows:
-            print(f"{rows:>10} rows of {name}")
-    print(f"saved to {config.out}")
+            put(f"{rows:>10} rows of {name}")
+    put(f"saved to {config.out}")
 
 
 def bodies(found: Path | dict[str, str], config: object, feedback: Feedback) -> None:
     """The data sheets, or where the picture is."""
-    print(f"wrote {found}" if isinstance(found, Path) else "\n\n".join(found.values()))
+    put(f"wrote {found}" if isinstance(found, Path) else "\n\n".join(found.values()))
 
 
 def doctor(found: dict[str, str], config: object, feedback: Feedback) -> None:
     """What the checks found."""
     for name, words in found.items():
-        print(f"{name:12s} {words}")
+        put(f"{name:12s} {words}")
+
+
+def failures(command: str, result: Any) -> list[ExperimentError]:
+    """What is no success although there is a result; a run that broke down is stored, with its reason."""
+    if command not in ("learn", "record"):
+        return [error for kind in ("failures", "unstored") for error in getattr(result, kind, {}).values()]
+    found: list[ExperimentError] = []
+    for path in [result] if command == "learn" else result:
+        with open_run_file(path) as run:
+            for one in (run.learning, *run.behaviours.values()):
+                if one.status == "stopped" and (command == "record") != (one is run.learning):
+                    steps = f"{one.name} ended after {one.steps} of {one.wanted} steps"
+                    found.append(BrokenDown(f"{path}: {steps}: {one.reason}"))
+    return found

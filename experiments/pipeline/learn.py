@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,16 +12,35 @@ import numpy as np
 import tyro
 
 import controllers
+import robots
 from controllers import Controller
-from experiments.errors import ExperimentError, FileError, nearest, refusing
+from experiments.errors import ExperimentError, FileError, containing, nearest, refusing
 from experiments.feedback import SILENT, Feedback
-from experiments.pipeline.loop import Loop, Watch, body_settings, drive, observations, using_body
-from experiments.runfiles.atomic import remove_stale_lock, writing
+from experiments.pipeline.loop import (
+    Loop,
+    Watch,
+    body_settings,
+    drive,
+    find_body,
+    look_here,
+    observations,
+    using_body,
+)
+from experiments.runfiles.atomic import real, remove_stale_lock, writing
 from experiments.runfiles.contents import finish_learning, frozen_arrays
 from experiments.runfiles.growing import GrowingFile, Track
 from experiments.runfiles.results import other_versions, versions
 from experiments.runfiles.run_file import FORMAT, SCHEMA, label, open_run_file
-from experiments.settings import ASIDE, Changes, build, deciding, difference, experiment_defaults, settings
+from experiments.settings import (
+    ASIDE,
+    LARGEST,
+    Changes,
+    build,
+    deciding,
+    difference,
+    experiment_defaults,
+    settings,
+)
 from experiments.sweeps.workers import in_parallel, watching
 
 
@@ -52,12 +70,17 @@ class Learn(Changes):
     @property
     def path(self) -> Path:
         """Where the run goes."""
-        return self.out or Path("runs") / f"{file_name(self.robot, self.controller)}-{self.seed}.h5"
+        name = file_name(self.robot, self.controller, self.engine)
+        return self.out or Path("runs") / f"{name}-{self.seed}.h5"
 
 
-def file_name(robot: str, controller: str) -> str:
-    """Robot and rule as the beginning of a file's name; a user's own have a colon, which becomes a dot."""
-    return f"{robot}-{controller}".replace(":", ".").replace("/", ".")
+def file_name(robot: str, controller: str, engine: str | None = None) -> str:
+    """Robot and rule as the beginning of a file's name, and the engine if it is not the usual one here.
+
+    A user's own robots and rules have a colon, which becomes a dot.
+    """
+    other = "" if engine in (None, robots.default_engine()) else f"-{engine}"
+    return f"{robot}-{controller}{other}".replace(":", ".").replace("/", ".")
 
 
 def find_rule(name: str) -> type[Controller]:
@@ -65,9 +88,8 @@ def find_rule(name: str) -> type[Controller]:
     if ":" not in name and name not in controllers.REGISTRY:
         known = nearest(name, controllers.REGISTRY)
         raise ExperimentError(f"unknown controller {name!r}; {known}; or your own as my_module:MyRule")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
-    with refusing(controllers.ControllerError):
+    look_here()
+    with containing(f"the rule {name} cannot be imported"), refusing(controllers.ControllerError):
         return controllers.find(name)
 
 
@@ -78,15 +100,28 @@ def resolve(config: Learn, rule: type[Controller] | None = None, live: bool = Fa
     """
     rule = rule or find_rule(config.controller)
     given = {part: experiment_defaults(config.robot, config.controller, part) for part in ("body", "rule")}
-    body = dict(config.body) if live else body_settings(config.robot, given["body"] | config.body)
-    chosen = build(rule.Config, given["rule"] | config.rule, f"the rule {config.controller}")
+    changes = given["body"] | config.body
+    if config.engine:
+        changes["engine"] = config.engine
+    if live:
+        body = {key: value for key, value in config.body.items() if (key, value) != ("engine", "pybullet")}
+    else:
+        body = body_settings(config.robot, {"engine": robots.default_engine()} | changes)
+        if config.engine and find_body(config.robot).config is None:
+            raise ExperimentError(
+                f"{config.robot} brings its own physics; leave --engine {config.engine} out"
+            )
+    with containing(f"the settings of the rule {config.controller} cannot be made"):
+        chosen = build(rule.Config, given["rule"] | config.rule, f"the rule {config.controller}")
     for name in ("minutes", "interval", "measure"):
-        if not 0 < (value := getattr(config, name)) < np.inf:
-            raise ExperimentError(f"--{name} is {value:g}; it must be greater than 0")
+        if not 0 < (value := getattr(config, name)) <= LARGEST:
+            raise ExperimentError(
+                f"--{name} is {value:g}; it must be greater than 0, and {LARGEST:g} at most"
+            )
     if config.checkpoint < 1:
         raise ExperimentError(f"--checkpoint is {config.checkpoint}; it must be at least 1 step")
-    if config.seed < 0:
-        raise ExperimentError(f"--seed is {config.seed}; it must be 0 or more")
+    if not 0 <= config.seed < 2**63:
+        raise ExperimentError(f"--seed is {config.seed}; it must be 0 or more, and less than 2^63")
     for minutes in config.freeze:
         if not 0 <= minutes <= config.minutes:
             raise ExperimentError(
@@ -94,7 +129,11 @@ def resolve(config: Learn, rule: type[Controller] | None = None, live: bool = Fa
                 f"freeze within 0..{config.minutes:g}, or make --minutes longer"
             )
     freeze = tuple(sorted(set(config.freeze)))
-    return dataclasses.replace(config, freeze=freeze, body=body, rule=dataclasses.asdict(chosen))
+    if len({label(minutes) for minutes in freeze}) < len(freeze):
+        words = " ".join(map(str, freeze))
+        raise ExperimentError(f"--freeze {words}: times must differ in their first six digits")
+    resolved = dataclasses.replace(config, out=config.path, engine=None, freeze=freeze)
+    return dataclasses.replace(resolved, body=body, rule=dataclasses.asdict(chosen))
 
 
 def learn(
@@ -109,26 +148,35 @@ def learn(
     Raises ExperimentError when the settings do not fit, or the file belongs to another experiment.
     """
     config = resolve(config, rule, live=body is not None)
-    path = config.path
+    path = real(config.path)
     if path.parent.exists() and not path.parent.is_dir():
         raise FileError(f"{path.parent} is not a directory; choose another --out")
-    if path.exists():
-        with open_run_file(path) as run:
-            if differing := difference(run.config, deciding(config)):
-                raise FileError(
-                    f"{path} holds another experiment: {'; '.join(differing[:3])}; "
-                    "choose another --out or delete it"
-                )
-            past = run.learning
-            if past.status != "running":
-                why = f": {past.reason}" if past.reason else ""
-                feedback.say(f"{path} is already {past.status} ({past.steps} steps){why}; nothing to do")
-                remove_stale_lock(path)
-                return path
+    if _is_over(path, config, feedback):
+        remove_stale_lock(path)
+        return path
     path.parent.mkdir(parents=True, exist_ok=True)
+    # What was learned or begun while this waited for the lock is looked at as well.
     with writing(path), using_body(config.robot, config.body, body) as used:
-        _learn(config, used, rule or find_rule(config.controller), feedback)
+        if not _is_over(path, config, feedback):
+            _learn(path, config, used, rule or find_rule(config.controller), feedback)
     return path
+
+
+def _is_over(path: Path, config: Learn, feedback: Feedback) -> bool:
+    """Whether a file holds this experiment and is finished; refuses one that holds another."""
+    if not path.exists():
+        return False
+    with open_run_file(path) as run:
+        differing, past = difference(run.config, deciding(config)), run.learning
+    if differing:
+        raise FileError(
+            f"{path} holds another experiment: {'; '.join(differing[:3])}; choose another --out or delete it"
+        )
+    if past.status == "running":
+        return False
+    why = f": {past.reason}" if past.reason else ""
+    feedback.say(f"{path} is already {past.status} ({past.steps} steps){why}; nothing to do")
+    return True
 
 
 def learn_all(configs: list[Learn], jobs: int = 0, feedback: Feedback = SILENT) -> list[Path]:
@@ -146,11 +194,16 @@ def learn_all(configs: list[Learn], jobs: int = 0, feedback: Feedback = SILENT) 
     return paths
 
 
-def _learn(config: Learn, body: Any, rule: type[Controller], feedback: Feedback) -> None:
-    path, rate = config.path, 1 / body.config.control_step
+def _learn(path: Path, config: Learn, body: Any, rule: type[Controller], feedback: Feedback) -> None:
+    rate = 1 / body.config.control_step
     steps = round(config.minutes * 60 * rate)
     freezes = {label(minutes): round(minutes * 60 * rate) for minutes in config.freeze}
     loop = _loop(config, body, rule)
+    if hasattr(body, "engine"):
+        version = robots.engine_version(body.engine)
+        feedback.say(
+            f"{config.robot} under {config.controller}, seed {config.seed}, in {body.engine} {version}"
+        )
     if path.exists():
         work = _continue(path, steps, getattr(body, "resumable", True), feedback)
     else:
@@ -163,7 +216,7 @@ def _learn(config: Learn, body: Any, rule: type[Controller], feedback: Feedback)
                 "controller": config.controller,
                 "seed": config.seed,
                 "config": json.dumps(deciding(config)),
-                "versions": json.dumps(versions()),
+                "versions": json.dumps(versions(getattr(body, "engine", None))),
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
             },
             group="learning",
@@ -211,10 +264,13 @@ def _loop(config: Learn, body: Any, rule: type[Controller]) -> Loop:
     rate = 1 / body.config.control_step
     s, _ = body.reset(seed=config.seed)
     n, o = len(body.sensor_names), len(body.motor_names)
-    rng = np.random.default_rng([config.seed, 1])
-    with refusing(controllers.ControllerError):
-        controller = rule(n, o, rule.Config.from_mapping(config.rule), rng)
-    loop = Loop(body, controller)
+
+    def make() -> Controller:
+        return rule(n, o, rule.Config.from_mapping(config.rule), np.random.default_rng([config.seed, 1]))
+
+    with containing(f"the rule {config.controller} does not work"), refusing(controllers.ControllerError):
+        controllers.rehearse(make, freezes=bool(config.freeze))
+        loop = Loop(body, make())
     loop.s = s
     every = max(1, round(config.interval * rate))
     loop.watches = [

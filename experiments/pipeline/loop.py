@@ -2,11 +2,12 @@
 
 A checkpoint takes a snapshot of the body *and restores it*: the simulator's hidden caches cannot be
 stored, so an uninterrupted run forgets them at the same moments as one that was resumed, and both are
-equal bit by bit.
+equal bit by bit. The same goes for the controller, and for what a user's rule keeps outside its state.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,14 +21,18 @@ from numpy.typing import NDArray
 import controllers
 import robots
 from controllers import Controller, ControllerError
-from experiments.errors import ExperimentError, nearest, refusing, where_raised
+from experiments.errors import ExperimentError, FileError, containing, nearest, refusing, where_raised
 from experiments.feedback import Advance
 from experiments.runfiles.contents import FrozenState, with_prefix
 from experiments.runfiles.growing import Arrays, GrowingFile, Track, read_state
+from experiments.runfiles.run_file import RunFile
 from experiments.settings import build
+from robots.foreign import LIVE
 
 CONTROLLER = "the controller broke down"
 """How the reason begins when it was not the simulation."""
+OURS = ("controllers", "robots")
+"""Packages whose classes a file may name."""
 OBSERVED = "measures"
 """Name in run files of what is noted down about the body from outside."""
 UNITS = {
@@ -37,10 +42,41 @@ UNITS = {
 }
 
 
-def find_body(name: str) -> robots.RobotEntry:
-    """A kind of body by name: of the registry, a user's own (also from this folder), or of Gymnasium."""
+def look_here() -> None:
+    """Let modules of the folder that the user is in be found."""
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
+
+
+def let_in(modules: Iterable[str]) -> None:
+    """Import modules that the user has named; from then on run files may name what is in them."""
+    look_here()
+    for name in modules:
+        with containing(f"--module {name} cannot be imported"):
+            importlib.import_module(name)
+
+
+def modules_of(run: RunFile, live: bool = False) -> tuple[str, ...]:
+    """Modules of the user's that a run names: of its robot, unless that is `live`, and frozen controllers.
+
+    Raises FileError for one that is not imported here: a file alone makes nobody import anything.
+    """
+    names = [] if live or run.robot.startswith(LIVE) else [run.robot]
+    names += [state.kind for state in run.frozen.values()]
+    found = {name.partition(":")[0]: name for name in names if ":" in name}
+    theirs = {module: name for module, name in found.items() if module.partition(".")[0] not in OURS}
+    for module, name in theirs.items():
+        if module not in sys.modules:
+            raise FileError(
+                f"{run.path} names {name}, and a file alone makes nobody import anything; "
+                f"if the module is yours, say --module {module}"
+            )
+    return tuple(theirs)
+
+
+def find_body(name: str) -> robots.RobotEntry:
+    """A kind of body by name: of the registry, a user's own (also from this folder), or of Gymnasium."""
+    look_here()
     try:
         return robots.find(name)
     except robots.RobotError as error:
@@ -49,16 +85,26 @@ def find_body(name: str) -> robots.RobotEntry:
 
 
 def body_settings(robot: str, changes: dict[str, Any]) -> dict[str, Any]:
-    """All settings of a body after changes of its defaults; refuses what does not exist or fit."""
-    with refusing(robots.RobotError):
+    """All settings of a body after changes of its defaults; refuses what does not exist or fit.
+
+    An engine is among them unless it is PyBullet, as in files and stores from before there were two.
+    """
+    with containing(f"the robot {robot} cannot be imported"), refusing(robots.RobotError):
         config = find_body(robot).config
-    return changes if config is None else vars(build(config, changes, f"the {robot}"))
+        if config is None:  # a body that brings its own physics
+            return {name: value for name, value in changes.items() if name != "engine"}
+        engine = robots.find_engine(changes.get("engine", "pybullet"))
+    values = {name: value for name, value in changes.items() if name != "engine"}
+    chosen = {} if engine == "pybullet" else {"engine": engine}
+    return vars(build(config, values, f"the {robot}")) | chosen
 
 
 def make_body(robot: str, settings: dict[str, Any], render_mode: str | None = None) -> Any:
     """The body of a robot with these settings."""
-    with refusing(robots.RobotError):
-        return find_body(robot).make(body_settings(robot, settings), render_mode)
+    with containing(f"the robot {robot} cannot be made"), refusing(robots.RobotError):
+        entry, chosen = find_body(robot), body_settings(robot, settings)
+        engine = {"engine": chosen.get("engine", "pybullet")} if entry.config else {}
+        return entry.make(chosen | engine, render_mode)
 
 
 @contextmanager
@@ -111,15 +157,18 @@ class Loop:
         """Everything the future depends on; taking it is part of the experiment (see the module)."""
         snapshot = self.body.snapshot()
         self.s = self.body.restore(snapshot)
+        with containing("the controller cannot be stored"):
+            stored = {key: np.array(value) for key, value in self.controller.state().items()}
+            self.controller = type(self.controller).from_state(stored)
         state = {f"body/{key}": value for key, value in snapshot.items()}
-        state |= {f"controller/{key}": value for key, value in self.controller.state().items()}
-        return state | {"sensors": self.s}
+        return state | {f"controller/{key}": value for key, value in stored.items()} | {"sensors": self.s}
 
     def freeze(self, minutes: float, step: int) -> FrozenState:
         """The controller as it is now, never to learn again, and the body with it."""
-        frozen = self.controller.freeze()
-        kind = f"{type(frozen).__module__}:{type(frozen).__qualname__}"
-        return FrozenState(minutes, step, kind, frozen.state(), self.body.snapshot(), self.s)
+        with containing("the controller cannot be frozen"):
+            frozen = self.controller.freeze()
+            kind, state = f"{type(frozen).__module__}:{type(frozen).__qualname__}", frozen.state()
+        return FrozenState(minutes, step, kind, state, self.body.snapshot(), self.s)
 
     def resume(self, state: Arrays) -> None:
         """Go on from a checkpoint."""
@@ -134,22 +183,28 @@ class Loop:
         sensors = np.empty((stop - start, len(self.body.sensor_names)), np.float32)
         actions = np.empty((stop - start, len(self.body.motor_names)), np.float32)
         watched: list[list[Any]] = [[] for _ in self.watches]
-        watches = [(w.track.every, w.read, rows) for w, rows in zip(self.watches, watched, strict=True)]
+        watches = [(w.track, w.read, rows) for w, rows in zip(self.watches, watched, strict=True)]
         s, act, step, reason, done = self.s, self.controller.step, self.body.step, "", stop
+        motors = actions.shape[1:]
+        # Of the controller, its arithmetic included, or of the body about the controller's action. A user's
+        # own may raise anything; of ours, that would be a mistake to be seen in full.
+        refusals = (Exception, SystemExit) if self._foreign() else (ValueError, ArithmeticError)
         for t in range(start, stop):
-            i = t - start
+            i, a = t - start, None
             try:
                 sensors[i] = s
-                for every, read, rows in watches:
-                    if (t - first) % every == 0:
-                        rows.append(read())
-                actions[i] = act(s)
+                for track, read, rows in watches:
+                    if (t - first) % track.every == 0:
+                        rows.append(_fitting(track.name, read(), track.shape))
+                actions[i] = a = _fitting("the action", act(s), motors)
                 s, _, ended, _, info = step(actions[i])
-            # Of the controller, its arithmetic included, or of the body about the controller's action.
-            except (ValueError, ArithmeticError) as error:
+            except refusals as error:
+                theirs = a is None or isinstance(error, ValueError | ArithmeticError)
                 words = str(error) if isinstance(error, ControllerError) else where_raised(error)
-                reason, done = f"{CONTROLLER} at step {t}: {words}", t
+                reason, done = f"{CONTROLLER if theirs else 'the body failed'} at step {t}: {words}", t
                 break
+            if np.shape(s) != sensors.shape[1:]:
+                ended, info = True, {"reason": f"it gave sensor values of shape {np.shape(s)}"}
             if ended:
                 reason, done = f"the simulation broke down at step {t}: {info['reason']}", t + 1
                 break
@@ -162,6 +217,19 @@ class Loop:
             kept = track.rows(done - first) - track.rows(start - first)
             block[track.name] = np.array(found[:kept], track.dtype).reshape(-1, *track.shape)
         return Block(done - start, block, reason)
+
+    def _foreign(self) -> bool:
+        """Whether the controller or the body is a user's own."""
+        own = [type(one).__module__.partition(".")[0] for one in (self.controller, self.body)]
+        return own != ["controllers", "robots"] or not getattr(self.body, "resumable", True)
+
+
+def _fitting(what: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """What a controller or a body gave, refused if it is no array of real numbers of this shape."""
+    found = np.asarray(values)
+    if found.shape != shape or found.dtype.kind not in "fiu":
+        raise ControllerError(f"{what} has shape {found.shape}, type {found.dtype}; shape {shape} is needed")
+    return found
 
 
 def drive(
@@ -205,8 +273,14 @@ def _columns(name: str, columns: Sequence[str], units: Sequence[str], every: int
 
 
 def thaw(state: FrozenState) -> Controller:
-    """The controller of a frozen state, ready to act."""
-    return controllers.find(state.kind).from_state(state.controller)
+    """The controller of a frozen state, ready to act; its class must be ours or imported by the user."""
+    module = state.kind.partition(":")[0]
+    if module.partition(".")[0] not in OURS and module not in sys.modules:
+        raise ExperimentError(
+            f"{state.kind} is not imported; import {module} first, or say --module {module}"
+        )
+    with containing(f"{state.kind} cannot be restored"), refusing(ControllerError):
+        return controllers.find(state.kind).from_state(state.controller)
 
 
 def observations(body: Any, every: int) -> list[Watch]:

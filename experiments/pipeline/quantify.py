@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,8 +18,9 @@ import quantify as q
 from experiments.errors import ExperimentError, FileError, refusing
 from experiments.feedback import SILENT, Advance, Feedback
 from experiments.pipeline.loop import find_body
+from experiments.runfiles.atomic import check_writable, real
 from experiments.runfiles.hdf5 import attributes, reading
-from experiments.runfiles.results import versions, write_result
+from experiments.runfiles.results import read_result, result_path, versions, write_result
 from experiments.runfiles.run_file import FORMAT, label, open_run_file
 from experiments.settings import deciding, settings
 from quantify.series_files import Series, find_column, read_series, split_source
@@ -39,9 +43,9 @@ class Quantify:
     theiler: int | None = None
     """Pairs at most this many samples apart in time are left out; chosen from the data if not given."""
     eps_range: tuple[float, float] | None = None
-    """Scales to average over, smallest and largest; the flattest deterministic two octaves if not given."""
-    s_min: float = 0.07
-    """Slope above which a term depends on eps; the effect of .05 to .1 is reported in any case."""
+    """Scales to average over, smallest and largest; all plausible ranges if not given."""
+    s_min: float | None = None
+    """Slope above which a term depends on eps; averaged over .05 to .1 if not given."""
     replicates: int = 100
     """Resampled series for the sampling error; 0 for none."""
     predictive: int = 10_000
@@ -59,6 +63,8 @@ class Quantified(Mapping[str, q.Quantification]):
     """Where each result is stored."""
     failures: dict[str, ExperimentError] = field(default_factory=dict)
     """Why there is no result, of behaviours that cannot be quantified."""
+    unstored: dict[str, ExperimentError] = field(default_factory=dict)
+    """Why a result is stored nowhere."""
 
     def __getitem__(self, name: str) -> q.Quantification:
         return self.results[name]
@@ -69,12 +75,19 @@ class Quantified(Mapping[str, q.Quantification]):
     def __len__(self) -> int:
         return len(self.results)
 
+    def store(self, data: Path, name: str, words: str, document: dict[str, Any]) -> None:
+        """Write a result beside its data; one that cannot be written is no less a result."""
+        try:
+            self.files[name] = write_result(data, words, document)
+        except ExperimentError as error:
+            self.unstored[name] = error
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {name or "series": result.to_dict() for name, result in self.items()}
 
     def _repr_html_(self) -> str:
-        return "".join(f"<h4>{name}</h4>{result._repr_html_()}" for name, result in self.items())
+        return "".join(f"<h4>{escape(name)}</h4>{result._repr_html_()}" for name, result in self.items())
 
 
 def quantify(config: Quantify, feedback: Feedback = SILENT) -> Quantified:
@@ -87,19 +100,29 @@ def quantify(config: Quantify, feedback: Feedback = SILENT) -> Quantified:
     path, dataset = split_source(config.source)
     name = words = ""
     if path.suffix == ".c2":
-        found = _quantify_sums(config, path)
+        result = _quantify_sums(config, path)
     elif not dataset and _is_run(path):
         return _quantify_run(config, path, feedback)
     else:
         with refusing(q.QuantifyError):
             series = read_series(config.source, config.sensor)
-        with feedback.bars() as bar:
-            found = quantify_series(series, config, bar(f"quantify {series.source}"))
         name = "" if series.name.isdigit() and not config.sensor else series.name
+        words = ".".join(filter(None, (dataset.strip("/"), name)))
+        words = "".join("-" if one in " /" or not one.isprintable() else one for one in words)
+        _warn_if_unwritable(path, words, feedback)
+        with feedback.bars() as bar:
+            result = quantify_series(series, config, bar(f"quantify {series.source}"))
         config = dataclasses.replace(config, sensor=series.name)
-        words = ".".join(filter(None, (dataset.strip("/"), name.replace(" ", "-")))).replace("/", "-")
-    document = _document(config, config.source) | {"result": found.to_dict()}
-    return Quantified({name: found}, {name: write_result(path, words, document)})
+    found = Quantified({name: result})
+    found.store(path, name, words, _document(config, config.source) | {"result": result.to_dict()})
+    return found
+
+
+def _warn_if_unwritable(data: Path, name: str, feedback: Feedback) -> None:
+    try:
+        check_writable(result_path(data, name))
+    except ExperimentError as error:
+        feedback.say(f"note: {error}; the result will be printed, but not stored")
 
 
 def _is_run(path: Path) -> bool:
@@ -114,14 +137,12 @@ def quantify_series(series: Series, config: Quantify, advance: Advance | None = 
     m_max, tau = 10 if config.m_max is None else config.m_max, config.tau or 1
     names = ("tau", "theiler", "eps_range", "s_min", "replicates", "predictive", "exact")
     options: dict[str, Any] = {"m_max": m_max} | {name: getattr(config, name) for name in names}
+    options["s_min"] = q.S_MIN if config.s_min is None else config.s_min
     for flag, least in (("tau", 1), ("m-max", 2), ("replicates", 0), ("predictive", 0)):
         value = options[flag.replace("-", "_")]
         if value is not None and value < least:
             raise ExperimentError(f"--{flag} is {value}; it must be at least {least}")
-    if config.eps_range is not None and not 0 < config.eps_range[0] < config.eps_range[1]:
-        raise ExperimentError(
-            "--eps-range is {:g} {:g}; give the smallest scale first, both above 0".format(*config.eps_range)
-        )
+    _check_eps_range(config)
     needed = (m_max - 1) * tau + 100
     if len(series.values) < needed:
         raise ExperimentError(
@@ -135,9 +156,18 @@ def quantify_series(series: Series, config: Quantify, advance: Advance | None = 
         raise ExperimentError(f"{series.source}: {error}") from error
 
 
+def _check_eps_range(config: Quantify) -> None:
+    if config.eps_range is not None and not 0 < config.eps_range[0] < config.eps_range[1] < math.inf:
+        raise ExperimentError(
+            "--eps-range is {:g} {:g}; give the smallest scale first, both above 0 and finite".format(
+                *config.eps_range
+            )
+        )
+
+
 def _quantify_run(config: Quantify, path: Path, feedback: Feedback) -> Quantified:
     """Quantify the recorded behaviours of a run."""
-    found = Quantified()
+    found, path = Quantified(), real(path)
     with open_run_file(path) as run, feedback.bars() as bar:
         config = with_robot_defaults(config, run.robot)
         names = [label(minutes) for minutes in config.freeze] or list(run.behaviours)
@@ -152,22 +182,35 @@ def _quantify_run(config: Quantify, path: Path, feedback: Feedback) -> Quantifie
             sensors = run.behaviour(name).sensors
             with refusing(q.QuantifyError):
                 column = find_column(sensors.shape[1], sensors.names, config.sensor, f"{path} {name}")
-            document = _document(config, f"{path.name}:/behaviours/{name}/sensors")
+            document = _document(config, f"{path.name}:/behaviours/{name}/sensors", run.engine)
             document |= {"recording": run.identity(name)}
             stored = run.results.get(name)
             if stored is not None and all(stored[key] == document[key] for key in ("settings", "versions")):
                 found.results[name] = q.Quantification.from_dict(stored["result"])
-                result = stored["result"]
+                if read_result(path, name) == stored:
+                    found.files[name] = result_path(path, name)
+                    continue
             else:
                 series = Series(sensors[:, column].astype(float), sensors.names[column], f"{path} {name}")
+                _warn_if_unwritable(path, name, feedback)
                 try:
                     found.results[name] = quantify_series(series, config, bar(f"quantify {name}"))
                 except ExperimentError as error:
                     found.failures[name] = error
                     continue
-                result = found[name].to_dict()
-            found.files[name] = write_result(path, name, document | {"result": result})
+            if _identity(path, name) != document["recording"]:
+                anew = f"{path} was recorded anew or replaced while {name} was quantified; quantify it again"
+                found.unstored[name] = FileError(anew)
+                continue
+            found.store(path, name, name, document | {"result": found[name].to_dict()})
     return found
+
+
+def _identity(path: Path, name: str) -> str:
+    """Which recording a run holds by now; empty if there is none any more."""
+    with suppress(FileError), open_run_file(path) as run:
+        return run.identity(name)
+    return ""
 
 
 def with_robot_defaults(config: Quantify, robot: str) -> Quantify:
@@ -184,17 +227,21 @@ def with_robot_defaults(config: Quantify, robot: str) -> Quantify:
 def _quantify_sums(config: Quantify, path: Path) -> q.Quantification:
     if not path.exists():
         raise FileError(f"{path} does not exist; check the name")
+    _check_eps_range(config)
     try:
         return q.quantify_sums(
-            q.read_tisean(path), eps_range=config.eps_range, s_min=config.s_min, replicates=config.replicates
+            q.read_tisean(path),
+            eps_range=config.eps_range,
+            s_min=q.S_MIN if config.s_min is None else config.s_min,
+            replicates=config.replicates,
         )
     except q.QuantifyError as error:
         raise ExperimentError(f"{path}: {error}" if str(path) not in str(error) else str(error)) from error
 
 
-def _document(config: Quantify, source: str) -> dict[str, Any]:
+def _document(config: Quantify, source: str, engine: str | None = None) -> dict[str, Any]:
     """Everything needed to repeat a result, which is added to it."""
-    return {"source": source, "settings": stored_settings(config), "versions": versions()}
+    return {"source": source, "settings": stored_settings(config), "versions": versions(engine)}
 
 
 def stored_settings(config: Quantify) -> dict[str, Any]:

@@ -18,21 +18,37 @@ import controllers
 import quantify as q
 from experiments.errors import ExperimentError, FileError, refusing
 from experiments.feedback import SILENT, Feedback
-from experiments.pipeline.loop import Loop, drive, find_body, observations, thaw, using_body
-from experiments.runfiles.atomic import remove_stale_lock, writing
+from experiments.pipeline.loop import (
+    Loop,
+    drive,
+    find_body,
+    let_in,
+    modules_of,
+    observations,
+    thaw,
+    using_body,
+)
+from experiments.runfiles.atomic import real, remove_stale_lock, writing
 from experiments.runfiles.contents import copy_recording, replacing_recordings
 from experiments.runfiles.growing import GrowingFile, read_commit, read_state
 from experiments.runfiles.hdf5 import attributes, open_hdf5, put_attributes, reading
-from experiments.runfiles.library import fetch
+from experiments.runfiles.library import fetch, transplant
 from experiments.runfiles.results import other_versions, versions
-from experiments.runfiles.run_file import FORMAT, SCHEMA, fingerprint, open_run_file, part_path
-from experiments.settings import ASIDE, Parallel, difference, settings
+from experiments.runfiles.run_file import (
+    FORMAT,
+    SCHEMA,
+    fingerprint,
+    fingerprint_in,
+    open_run_file,
+    part_path,
+)
+from experiments.settings import ASIDE, LARGEST, Own, Parallel, Transplant, difference, settings
 from experiments.sweeps.workers import in_parallel, watching
 from quantify.series_files import find_column
 
 
 @settings
-class Record(Parallel):
+class Record(Transplant, Own, Parallel):
     """Record how frozen controllers behave, each from the moment at which it was frozen."""
 
     runs: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN.h5")] = ()
@@ -65,6 +81,8 @@ class Wanted:
     transient: int
     measure: float
     checkpoint: int
+    modules: tuple[str, ...] = ()
+    """Modules of the user's that the run names, to be imported where this is recorded."""
 
     @property
     def part(self) -> Path:
@@ -73,7 +91,11 @@ class Wanted:
 
     def settings(self) -> dict[str, Any]:
         """What decides the recording, as stored with it."""
-        return {key: value for key, value in dataclasses.asdict(self).items() if key not in ("run", "name")}
+        return {
+            key: value
+            for key, value in dataclasses.asdict(self).items()
+            if key not in ("run", "name", "modules")
+        }
 
 
 def record(config: Record, feedback: Feedback = SILENT, *, body: Any = None) -> list[Path]:
@@ -89,21 +111,28 @@ def record(config: Record, feedback: Feedback = SILENT, *, body: Any = None) -> 
     if not config.runs and not config.behaviour:
         raise ExperimentError("give at least one run file (`selforg learn` makes them), or --behaviour NAME")
     for name, least in (("samples", 1), ("transient", 0), ("checkpoint", 1), ("jobs", 0)):
-        if getattr(config, name) < least:
-            raise ExperimentError(f"--{name} is {getattr(config, name)}; it must be at least {least}")
-    if not config.measure > 0:
-        raise ExperimentError(f"--measure is {config.measure:g}; it must be greater than 0")
-    runs = list(dict.fromkeys((*config.runs, *map(fetch, config.behaviour))))
-    wanted = [one for path in runs for one in _wanted(path, config, feedback)]
-    if not wanted:
+        if not least <= (value := getattr(config, name)) <= LARGEST:
+            raise ExperimentError(
+                f"--{name} is {value}; it must be at least {least}, and {LARGEST:g} at most"
+            )
+    if not 0 < config.measure <= LARGEST:
+        raise ExperimentError(
+            f"--measure is {config.measure:g}; it must be greater than 0, and {LARGEST:g} at most"
+        )
+    let_in(config.module)
+    named = [real(path) for path in (*config.runs, *map(fetch, config.behaviour))]
+    named = [real(transplant(path, config.engine, config.transplant)) for path in named]
+    runs = list({path.resolve(): path for path in named}.values())
+    if not (changing := [path for path in runs if _wanted(path, config, body is not None, feedback)]):
         for path in runs:
             _remove_merged_parts(path)
         feedback.say("everything is recorded already; nothing to do")
         return runs
-    changing = sorted({one.run for one in wanted})
     with ExitStack() as held, feedback.bars() as bar:
-        for path in changing:
+        for path in sorted(changing):
             held.enter_context(writing(path))
+        # What others recorded while this waited for the locks is looked at as well.
+        wanted = [one for path in changing for one in _wanted(path, config, body is not None)]
         for one in wanted:
             _refuse_other(one, config.replace)
         controllers.Frozen(np.zeros((1, 1)), np.zeros(1)).act([0.0])  # compile once, not in every process
@@ -117,6 +146,7 @@ def record(config: Record, feedback: Feedback = SILENT, *, body: Any = None) -> 
 
 def record_one(wanted: Wanted, body: Any = None) -> None:
     """Record one behaviour into its part file, from wherever that file stands."""
+    let_in(wanted.modules)
     with open_run_file(wanted.run) as run:
         frozen, robot, changes = run.frozen[wanted.name], run.robot, run.config["body"]
         origin = fingerprint(run, wanted.name)
@@ -142,7 +172,7 @@ def record_one(wanted: Wanted, body: Any = None) -> None:
                     "rate_hz": rate,
                     "minutes": frozen.minutes,
                     "config": json.dumps(wanted.settings()),
-                    "versions": json.dumps(versions()),
+                    "versions": json.dumps(versions(getattr(used, "engine", None))),
                 },
                 tracks=loop.tracks(),
                 steps=wanted.samples,
@@ -155,9 +185,21 @@ def record_one(wanted: Wanted, body: Any = None) -> None:
 
 
 def merge(path: Path, wanted: list[Wanted], sensor: str = "", feedback: Feedback = SILENT) -> None:
-    """Move complete part files into the run file, in one move, with the outcome of the stationarity test."""
+    """Move complete part files into the run file, in one move, with the outcome of the stationarity test.
+
+    They stay where they are if the run is no longer the one that they were recorded from.
+    """
+    if not wanted:
+        return
     size, notes = sum(one.part.stat().st_size for one in wanted), []
     with replacing_recordings(path, [one.name for one in wanted], size) as file:
+        for one in wanted:
+            start = fingerprint_in(file, one.name)
+            if not start or _read_part(one.part, one.name)[1] not in ("", start):
+                raise FileError(
+                    f"{path} is no longer the run that was recorded: it was moved or replaced meanwhile; "
+                    f"the recording stays in {one.part}"
+                )
         sensor = sensor or str(find_body(attributes(file)["robot"]).sensor)
         for one in wanted:
             name = f"behaviours/{one.name}"
@@ -185,13 +227,14 @@ def _stationarity(sensors: h5py.Dataset, sensor: str) -> dict[str, Any]:
     return q.stationarity_verdict({i: sensors[:, i] for i in columns}, names)
 
 
-def _wanted(path: Path, config: Record, feedback: Feedback) -> list[Wanted]:
+def _wanted(path: Path, config: Record, live: bool, feedback: Feedback = SILENT) -> list[Wanted]:
     """What is left to record of a run."""
     with open_run_file(path) as run:
         if run.learning.status == "running":
             raise FileError(f"{path} has not finished learning; run its `selforg learn` command again first")
         if not run.frozen:
             raise FileError(f"{path} holds no frozen controller; learn with --freeze at times before its end")
+        modules = modules_of(run, live)
         chosen = [run.frozen_at(minutes)[0] for minutes in config.freeze] or list(run.frozen)
         sensors = run.learning.sensors
         if config.stationarity not in ("", "all"):
@@ -199,7 +242,8 @@ def _wanted(path: Path, config: Record, feedback: Feedback) -> list[Wanted]:
                 find_column(sensors.shape[1], sensors.names, config.stationarity, str(path))
         found = []
         for name in dict.fromkeys(chosen):
-            one = Wanted(path, name, config.samples, config.transient, config.measure, config.checkpoint)
+            asked = (config.samples, config.transient, config.measure, config.checkpoint)
+            one = Wanted(path, name, *asked, modules)
             stored = run.behaviours.get(name)
             if stored is None or stored.status == "running":
                 found.append(one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -96,9 +97,12 @@ def save(figures: dict[str, Figure], out: Path) -> list[Path]:
     kind = out.suffix[1:].lower()
     # Without dates the same results give the same file.
     if kind == "pdf":
-        with replacing(out) as temporary, PdfPages(temporary, metadata={"CreationDate": None}) as pages:
+        content = io.BytesIO()  # not the file: matplotlib does not survive a full disk in the middle of a PDF
+        with PdfPages(content, metadata={"CreationDate": None}) as pages:
             for figure in figures.values():
                 pages.savefig(figure)
+        with replacing(out) as temporary:
+            temporary.write_bytes(content.getvalue())
         return [out]
     written = []
     for name, figure in figures.items():

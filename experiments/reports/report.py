@@ -11,6 +11,7 @@ import base64
 import io
 import math
 import tempfile
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
 from importlib import resources
@@ -26,12 +27,14 @@ from numpy.typing import ArrayLike
 import quantify as q
 from experiments.errors import ExperimentError, FileError
 from experiments.feedback import SILENT, Feedback
+from experiments.pipeline.loop import let_in, modules_of
 from experiments.reports.results import NO_FILES, Behaviour, Floats, LearningPhase, Results, read_results
 from experiments.reports.tables import Section
 from experiments.reports.video import Video, first_picture, video
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.results import versions
-from experiments.settings import Parallel, settings
+from experiments.runfiles.run_file import open_run_file
+from experiments.settings import LARGEST, Own, Parallel, settings
 from experiments.sweeps.workers import in_parallel
 from quantify import plots
 from quantify.plain import to_plain
@@ -55,7 +58,7 @@ PARTS = (
 
 
 @settings
-class Report(Parallel):
+class Report(Own, Parallel):
     """Make one HTML page of results: table, interactive plots, films. It needs no network."""
 
     files: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="FILE")]
@@ -75,10 +78,11 @@ def report(config: Report, feedback: Feedback = SILENT, before: Section | None =
     """
     if config.out.suffix.lower() not in (".html", ".htm"):
         raise ExperimentError(f"{config.out} must end in .html")
-    if config.seconds < 0:
+    if not 0 <= config.seconds <= LARGEST:
         raise ExperimentError(f"--seconds is {config.seconds:g}; it must be 0 (no films) or more")
     if not config.files:
         raise ExperimentError(NO_FILES)
+    let_in(config.module)
     found = read_results(path for path in config.files if path.suffix.lower() not in FILMS)
     given = _given_films(config.files, found)
     with replacing(config.out) as temporary:
@@ -116,7 +120,10 @@ def _films(config: Report, found: Results, given: dict[int, Film], feedback: Fee
         elif not config.seconds:
             films[i] = "No film was asked for."
         elif i not in given:
-            wanted[i] = Video(b.run, freeze=b.minutes, seconds=config.seconds, fps=FPS)
+            modules: tuple[str, ...] = ()
+            with suppress(ExperimentError), open_run_file(b.run) as run:
+                modules = modules_of(run)  # if they are not all imported, the film says so in its place
+            wanted[i] = Video(b.run, freeze=b.minutes, seconds=config.seconds, fps=FPS, module=modules)
     if wanted:
         feedback.say(f"filming {len(wanted)} behaviours; --seconds 0 leaves films out")
         films |= zip(wanted, in_parallel(_make_film, list(wanted.values()), config.jobs), strict=True)
@@ -250,13 +257,15 @@ def _encode_result(b: Behaviour, result: q.Quantification) -> dict[str, Any]:
     parts = result.decomposition
     best, smallest = parts.best_range(), float(parts.eps[-1])
     automatic = (best.lo, best.hi) if best else (smallest, float(min(4 * smallest, parts.eps[0])))
+    # The page moves from scale to scale of the grid; an average over ranges ends between two of them.
+    nearest = [float(parts.eps[np.argmin(np.abs(np.log(parts.eps / eps)))]) for eps in automatic]
     given = (result.range.lo, result.range.hi) if result.settings["range_from"] == "given" else None
     estimates = ("D", "E_state", "E_mem", "E_core")
     return {
         "estimates": {name: to_plain(asdict(getattr(result, name))) for name in estimates},
         "command": b.command,
-        "automatic": automatic,
-        "start": given or automatic,
+        "automatic": nearest,
+        "start": given or nearest,
         "given": given,
         "parts": {name: packed(getattr(parts, name), "f8") for name in PARTS} | {"m_max": result.sums.m_max},
         "curves": {name: packed(getattr(result.entropies, name)) for name in CURVES},

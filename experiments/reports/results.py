@@ -295,7 +295,8 @@ def _result_fields(
         raise FileError(f"{path} {cannot}; quantify it again") from error
     sums = result.sums
     samples = f"{sums.n:,} samples" if sums.n is not None else "correlation sums from a file"
-    what = f"{samples}, delay {sums.tau or 'unknown'}, m up to {sums.m_max}, s_min {settings['s_min']:g}"
+    s_min = _threshold(settings["s_min"])
+    what = f"{samples}, delay {sums.tau or 'unknown'}, m up to {sums.m_max}, s_min {s_min}"
     # Only what differs from the defaults is spelled out.
     usual = with_robot_defaults(Quantify(source), robot) if robot else Quantify(source)
     known = {f.name for f in fields(Quantify)} - {"eps_range"}
@@ -319,4 +320,9 @@ def _ended_early(what: str, recording: Recording) -> str:
 
 
 def _run_words(run: RunFile) -> str:
-    return f"{run.robot} under {run.controller}, seed {run.seed}"
+    return run.words
+
+
+def _threshold(s_min: float | None) -> str:
+    """One threshold, or the interval that is averaged over if none is given."""
+    return f"{s_min:g}" if s_min is not None else "{:g} to {:g}".format(*q.S_MIN)

@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 
 from experiments.errors import ExperimentError, FileError
 from experiments.feedback import SILENT, Advance, Feedback
-from experiments.pipeline.loop import make_body, thaw
+from experiments.pipeline.loop import let_in, make_body, modules_of, thaw
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.contents import FrozenState
-from experiments.runfiles.library import find_behaviour
+from experiments.runfiles.library import find_behaviour, leaves_home
 from experiments.runfiles.run_file import open_run_file
-from experiments.settings import settings
+from experiments.settings import LARGEST, Own, Transplant, settings
 
 Pictures = Iterator[NDArray[np.uint8]]
 
 
 @settings
-class Video:
+class Video(Transplant, Own):
     """Film the behaviour of a frozen controller."""
 
     run: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[RUN.h5]")] = None
@@ -53,8 +53,10 @@ def video(config: Video, feedback: Feedback = SILENT) -> Path:
 
     A name that ends in .png gets a film strip: pictures side by side, the first at the left.
     """
-    if config.seconds <= 0 or config.skip < 0 or config.fps <= 0:
+    if not (0 < config.seconds <= LARGEST and 0 <= config.skip <= LARGEST and 0 < config.fps <= LARGEST):
         raise ExperimentError("--seconds and --fps must be greater than 0, --skip must be 0 or more")
+    if config.pictures < 1:
+        raise ExperimentError(f"--pictures is {config.pictures}; it must be at least 1")
     path, out = config.run, config.out
     if config.behaviour:
         if out is not None:
@@ -65,12 +67,16 @@ def video(config: Video, feedback: Feedback = SILENT) -> Path:
     strip = out.suffix.lower() == ".png"
     if not strip and out.suffix.lower() not in (".mp4", ".mkv", ".mov"):
         raise ExperimentError(f"{out} must end in .mp4, .mkv, .mov, or in .png for a film strip")
+    let_in(config.module)
     with open_run_file(path) as run:
+        modules_of(run)
         if not run.frozen:
             raise FileError(f"{path} holds no frozen controller yet")
         last = next(reversed(run.frozen.items()))
         name, frozen = last if config.freeze is None else run.frozen_at(config.freeze)
         robot, body = run.robot, run.config["body"]
+        if leaves_home(run, config.engine, config.transplant, "films its frozen controllers there"):
+            body = body | {"engine": config.engine}
     fps = config.pictures / config.seconds if strip else config.fps
     shots = pictures(robot, body, frozen, config.skip, config.seconds, fps)
     with replacing(out) as temporary, feedback.bars() as bar:
@@ -96,10 +102,27 @@ def pictures(
         due = {first + round(k * rate / fps) for k in range(max(1, round(seconds * fps)))}
         for t in range(steps):
             if t in due:
-                yield np.ascontiguousarray(body.render())
+                yield annotated(body.render(), (t - first) / rate, getattr(body, "camera", None))
             s, _, ended, _, info = body.step(controller.step(s).astype(np.float32))
             if ended:
                 raise ExperimentError(f"the simulation broke down at step {t}: {info['reason']}")
+
+
+def annotated(picture: NDArray[np.uint8], seconds: float, camera: Any) -> NDArray[np.uint8]:
+    """A picture with a clock and, if the camera is known, a bar as long as a metre where the robot is."""
+    from PIL import Image, ImageDraw
+
+    image = Image.fromarray(np.ascontiguousarray(picture))
+    draw, (width, height) = ImageDraw.Draw(image), image.size
+    size, dark = max(10, height // 24), (40, 40, 40)
+    edge = width // 12 + size  # a film strip cuts a twelfth off each side
+    draw.text((edge, size), f"{seconds:.2f} s", fill=dark, font_size=size)
+    if camera is not None:
+        metre = height / (2 * np.tan(np.pi / 8) * camera.distance)  # an angle of view of 45 degrees
+        right, bottom = width - edge, height - size
+        draw.rectangle((right - metre, bottom - size // 4, right, bottom), fill=dark)
+        draw.text((right - metre, bottom - 3 * size // 2 - 2), "1 m", fill=dark, font_size=size)
+    return np.array(image)
 
 
 def _write_film(path: Path, shots: Pictures, fps: float, total: int, advance: Advance) -> None:

@@ -174,7 +174,7 @@ def replacing_recordings(path: Path, names: Iterable[str], size: int) -> Iterato
     """
     replaced = {f"{group}/{name}" for group in ("behaviours", "results") for name in names}
     size += path.stat().st_size
-    with hdf5.open_hdf5(path) as old, _new_file(path, size, "the file is as it was") as new:
+    with hdf5.open_hdf5(path) as old, _new_file(path, old, size, "the file is as it was") as new:
         with hdf5.naming_damage(path):
             hdf5.put_attributes(new, hdf5.attributes(old))
             for group, items in hdf5.members(old):
@@ -189,7 +189,7 @@ def finish_learning(path: Path, status: str, reason: str) -> None:
     """Turn the growing file of a learning run into the compressed file that stays."""
     steps = read_commit(path)[0]
     remedy = f"its {steps} steps are readable, make room and run the same command again"
-    with hdf5.open_hdf5(path) as work, _new_file(path, path.stat().st_size, remedy) as file:
+    with hdf5.open_hdf5(path) as work, _new_file(path, work, path.stat().st_size, remedy) as file:
         with hdf5.naming_damage(path):
             attrs, frozen = hdf5.attributes(work), marks(work, steps)
         hdf5.put_attributes(file, {key: value for key, value in attrs.items() if key != "layout"})
@@ -199,10 +199,10 @@ def finish_learning(path: Path, status: str, reason: str) -> None:
 
 
 @contextmanager
-def _new_file(path: Path, size: int, remedy: str) -> Iterator[h5py.File]:
-    """A new HDF5 file of about `size` bytes; it replaces `path` in one move if all goes well."""
+def _new_file(path: Path, old: h5py.File, size: int, remedy: str) -> Iterator[h5py.File]:
+    """A new HDF5 file of about `size` bytes; it replaces `old` at `path` in one move if all goes well."""
     check_free_space(path, size)
-    with replacing(path, remedy) as temporary:
+    with replacing(path, remedy, old=old.id.get_vfd_handle()) as temporary:
         # HDF5 does not survive a failed write. So try first whether the room is really there.
         with open(temporary, "wb") as raw:
             if hasattr(os, "posix_fallocate"):

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.errors import FileError
-from experiments.runfiles.atomic import replacing
+from experiments.runfiles.atomic import is_still, replacing
 from experiments.runfiles.hdf5 import attributes, put_attributes, reading, writable
 
 Arrays = dict[str, NDArray[Any]]
@@ -101,7 +101,7 @@ class GrowingFile(AbstractContextManager["GrowingFile"]):
         size = sum(width * -(-steps // every) for _, every, width in rows)
         # The finished file is written beside this one before it replaces it.
         check_free_space(path, 2 * size + (2 + len(marks)) * capacity + 2**20)
-        with replacing(path, f"it has {size / 2**20:.1f} MiB of rows") as temporary:
+        with replacing(path, f"it has {size / 2**20:.1f} MiB of rows", new=True) as temporary:
             with writable(temporary, "w") as file:
                 put_attributes(file, {**attrs, "layout": json.dumps(layout)})
                 put_attributes(file.require_group(group), group_attrs or {})
@@ -123,6 +123,11 @@ class GrowingFile(AbstractContextManager["GrowingFile"]):
     def open(cls, path: Path) -> GrowingFile:
         """Continue a file at its last commit; what was written after it is forgotten."""
         work = cls._open(path)
+        if (names := os.fstat(work._fd).st_nlink) > 1:
+            work.close()
+            raise FileError(
+                f"{path} has {names} names (hard links), and all would be written; copy it instead"
+            )
         work.steps, work._slot, *_ = read_commit(path)
         state = read_state(path)
         for name in work._sums:
@@ -168,6 +173,24 @@ class GrowingFile(AbstractContextManager["GrowingFile"]):
         record = np.array([steps, slot, len(data), zlib.crc32(data)], NUMBER)
         self._write(self._offsets["commit"], record.tobytes())
         self.steps, self._slot = steps, slot
+        self.check_place()
+
+    def check_place(self) -> None:
+        """Notice that the file was deleted or moved away; what it holds is then copied beside."""
+        if is_still(self.path, self._fd):
+            return
+        tried = (
+            self.path.with_name(f"{self.path.stem}.saved{n or ''}{self.path.suffix}") for n in range(100)
+        )
+        copy = next(path for path in tried if not path.exists())
+        with replacing(copy, "what was there is lost", new=True) as temporary, open(temporary, "wb") as raw:
+            size, at = os.fstat(self._fd).st_size, 0
+            while at < size:
+                at += raw.write(os.pread(self._fd, 2**20, at))
+        raise FileError(
+            f"{self.path} was deleted, moved or replaced while it was written; its {self.steps} steps are in "
+            f"{copy}: move it to where it was and run the same command again to go on"
+        )
 
     def close(self) -> None:
         """Give the file back; without a commit, nothing is added."""

@@ -34,7 +34,7 @@ DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, EOFError, Over
 
 def writable(path: Path, mode: str) -> h5py.File:
     """A file to write to ("w") or to change ("r+"), with checksums on all its tables."""
-    return h5py.File(path, mode, libver=("v110", "v110"))
+    return h5py.File(path, mode, libver=("v110", "v110"), locking=False)
 
 
 def open_hdf5(path: Path) -> h5py.File:

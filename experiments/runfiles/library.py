@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from experiments.errors import ExperimentError, FileError, nearest
 from experiments.runfiles.atomic import replacing
-from experiments.runfiles.hdf5 import attributes, reading
-from experiments.runfiles.run_file import fingerprint, open_run_file
+from experiments.runfiles.contents import copy_recording, write_frozen
+from experiments.runfiles.hdf5 import attributes, put_attributes, reading, writable
+from experiments.runfiles.run_file import SCHEMA, RunFile, fingerprint, open_run_file
 from experiments.settings import difference
 
 FOLDER = Path(__file__).parent / "behaviours"
@@ -66,6 +68,55 @@ def find_behaviour(name: str) -> Path:
     return path
 
 
+def copy_frozen(source: Path, path: Path, names: list[str], changes: dict[str, Any], why: str) -> None:
+    """A small run file of some frozen controllers of a run; `changes` are attributes that differ.
+
+    Its learning phase is left out; `why` says so.
+    """
+    with open_run_file(source) as run, reading(source) as old, writable(path, "w") as file:
+        put_attributes(file, attributes(old) | {"schema": SCHEMA} | changes)
+        copy_recording(old, file, "learning", 0, "left out", why)
+        for name in names:
+            write_frozen(file.require_group(f"frozen/{name}"), run.frozen[name])
+
+
+def leaves_home(run: RunFile, engine: str | None, asked: bool, what: str) -> bool:
+    """Whether frozen controllers are to act in another engine than they learned in.
+
+    A controller was learned in one physics. In another it is refused unless that is `asked` for.
+    """
+    if engine in (None, run.engine):
+        return False
+    if not run.engine:
+        raise FileError(f"{run.path}: {run.robot} brings its own physics; leave --engine {engine} out")
+    if not asked:
+        raise FileError(
+            f"{run.path} was learned in {run.engine}, and {engine} is another physics; --transplant {what}"
+        )
+    return True
+
+
+def transplant(source: Path, engine: str | None, asked: bool) -> Path:
+    """The run file whose frozen controllers act in this engine: the same, or a copy, RUN.ENGINE.h5."""
+    if engine is None:
+        return source
+    path = source.with_name(f"{source.stem}.{engine}.h5")
+    with open_run_file(source) as run:
+        if not leaves_home(run, engine, asked, f"tries its frozen controllers there, in {path}"):
+            return source
+        if run.learning.status == "running":
+            raise FileError(
+                f"{source} has not finished learning; run its `selforg learn` command again first"
+            )
+        made_with = f"{run.engine} {run.versions.get(run.engine, '')}".rstrip()
+        moved = replace(run, config=run.config | {"body": run.config["body"] | {"engine": engine}})
+        changes = {"config": json.dumps(moved.config), "transplanted_from": made_with}
+        why = f"left out of this file; learned in {made_with}, in {source.name}"
+        _make_once(path, lambda temporary: copy_frozen(source, temporary, list(run.frozen), changes, why))
+        _refuse_another(path, moved, f"{source} in {engine}")
+    return path
+
+
 def fetch(name: str, folder: Path = Path("runs")) -> Path:
     """A copy of a shipped behaviour to record into, FOLDER/NAME.h5; made unless it is there already."""
     return fetch_file(find_behaviour(name), folder)
@@ -74,14 +125,27 @@ def fetch(name: str, folder: Path = Path("runs")) -> Path:
 def fetch_file(source: Path, folder: Path) -> Path:
     """A copy of the file of a behaviour in a folder; what is there already must be of the same controller."""
     path = folder / source.name
-    if path.exists():
-        with open_run_file(source) as ours, open_run_file(path) as theirs:
-            begun = [{name: fingerprint(run, name) for name in run.frozen} for run in (ours, theirs)]
-            same = begun[0] == begun[1] and not difference(ours.config, theirs.config)
-        if not same:
-            other = f"{path} is another run than the behaviour {source.stem}"
-            raise FileError(f"{other}; move it away or delete it")
-        return path
-    with replacing(path) as temporary:
-        shutil.copyfile(source, temporary)
+    _make_once(path, lambda temporary: shutil.copyfile(source, temporary))
+    with open_run_file(source) as run:
+        _refuse_another(path, run, f"the behaviour {source.stem}")
     return path
+
+
+def _make_once(path: Path, make: Callable[[Path], Any]) -> None:
+    """Make a file unless it is there."""
+    if path.exists():
+        return
+    try:
+        with replacing(path, new=True) as temporary:
+            make(temporary)
+    except FileError:
+        if not path.exists():  # another process was quicker, and perhaps has recorded into it by now
+            raise
+
+
+def _refuse_another(path: Path, run: RunFile, name: str) -> None:
+    """Make sure that the file which is there has the frozen controllers of this run."""
+    with open_run_file(path) as there:
+        begun = [{name: fingerprint(one, name) for name in one.frozen} for one in (run, there)]
+        if begun[0] != begun[1] or difference(run.config, there.config):
+            raise FileError(f"{path} is another run than {name}; move it away or delete it")

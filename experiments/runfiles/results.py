@@ -14,7 +14,14 @@ from experiments.runfiles.atomic import write_json
 from quantify.series_files import split_source
 
 LIBRARIES = ("selforg", "numpy", "scipy", "numba", "pybullet", "gymnasium", "h5py")
-_version = functools.cache(importlib.metadata.version)  # looking it up takes longer than a small task
+
+
+@functools.cache  # looking it up takes longer than a small task
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:  # PyBullet, where MuJoCo takes its place
+        return ""
 
 
 def result_path(data: Path, name: str = "") -> Path:
@@ -51,14 +58,17 @@ def _belongs_to(path: Path) -> str:
         return ""
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that results depend on."""
-    return {"python": platform.python_version()} | {name: _version(name) for name in LIBRARIES}
+def versions(engine: str | None = None) -> dict[str, str]:
+    """Versions of Python and of the libraries that results depend on, one of them the engine of the body."""
+    named = [engine if name == "pybullet" and engine else name for name in LIBRARIES]
+    return {"python": platform.python_version()} | {
+        name: found for name in named if (found := _version(name))
+    }
 
 
 def other_versions(stored: Mapping[str, str]) -> str:
     """Which libraries have changed since, such as "numpy 2.4.5, now 2.4.6"; empty if none has."""
-    now = versions()
+    now = versions("mujoco" if "mujoco" in stored else None)
     names = [name for name in {**stored, **now} if stored.get(name) != now.get(name)]
     return ", ".join(
         f"{name} {stored.get(name, 'absent')}, now {now.get(name, 'not looked at')}" for name in names

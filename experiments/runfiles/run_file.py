@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 
 from experiments.errors import FileError, nearest
+from experiments.runfiles.atomic import is_still, real
 from experiments.runfiles.contents import FrozenState, Recording, Rows, frozen_arrays, marks, read_frozen
 from experiments.runfiles.hdf5 import attributes, get, members, naming_damage, open_hdf5
 from experiments.runfiles.results import read_result
@@ -52,6 +53,22 @@ class RunFile(AbstractContextManager["RunFile"]):
     behaviours: dict[str, Recording]
     _file: h5py.File = field(repr=False)
     _opened: ExitStack = field(repr=False)
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that simulates the body; empty for a body that brings its own.
+
+        Files written before there were two say nothing: it was PyBullet.
+        """
+        body = self.config["body"]
+        return str(body.get("engine", "pybullet")) if "substeps" in body else ""
+
+    @property
+    def words(self) -> str:
+        """What ran, such as "hexapod under ulr, seed 1, in mujoco 4.0.0"."""
+        version = self.versions.get(self.engine, "")
+        physics = f", in {self.engine} {version}".rstrip() if self.engine else ""
+        return f"{self.robot} under {self.controller}, seed {self.seed}{physics}"
 
     def behaviour(self, name: str) -> Recording:
         """A recorded behaviour by its name ("8min"), or a clear error."""
@@ -99,9 +116,10 @@ def open_run_file(path: str | Path) -> RunFile:
     """Open a run, finished or still growing, for reading.
 
     Recordings that are still in progress are found in their own files beside the run and shown as incomplete.
-    A file that is missing, empty, damaged (then the message says what can be saved), or no run is refused.
+    A file that is missing, empty, damaged (then the message says what can be saved), or no run is refused. Of
+    a link, what stands beside the file itself counts.
     """
-    path = Path(path)
+    path = real(Path(path))
     with ExitStack() as opened, naming_damage(path):
         file = opened.enter_context(open_hdf5(path))
         attrs = attributes(file)
@@ -120,7 +138,12 @@ def open_run_file(path: str | Path) -> RunFile:
         for name in frozen:
             part = part_path(path, name)
             if name not in behaviours and part.exists():
-                growing = opened.enter_context(open_hdf5(part))
+                try:
+                    growing = opened.enter_context(open_hdf5(part))
+                except FileError:
+                    if is_still(path, file.id.get_vfd_handle()):
+                        raise
+                    return open_run_file(path)  # it was merged while this looked
                 behaviours[name] = _recording(growing, f"behaviours/{name}")
         return RunFile(
             path=path,
@@ -139,9 +162,22 @@ def open_run_file(path: str | Path) -> RunFile:
 
 def fingerprint(run: RunFile, name: str) -> str:
     """SHA-256 of all that a recording of a frozen controller begins with: body, its settings, both states."""
-    start = json.dumps([run.robot, run.config["body"]], sort_keys=True)
-    digest = hashlib.sha256(start.encode())
-    for key, value in sorted(frozen_arrays(run.frozen[name]).items()):
+    return _start(run.robot, run.config["body"], run.frozen[name])
+
+
+def fingerprint_in(file: h5py.File, name: str) -> str:
+    """The same, of a finished file that is open; empty if it has no such frozen controller."""
+    attrs = attributes(file)
+    if attrs.get("format") != FORMAT or f"frozen/{name}" not in file:
+        return ""
+    return _start(
+        str(attrs["robot"]), json.loads(attrs["config"])["body"], read_frozen(file[f"frozen/{name}"])
+    )
+
+
+def _start(robot: str, body: dict[str, Any], frozen: FrozenState) -> str:
+    digest = hashlib.sha256(json.dumps([robot, body], sort_keys=True).encode())
+    for key, value in sorted(frozen_arrays(frozen).items()):
         digest.update(key.encode() + np.asarray(value).tobytes())
     return digest.hexdigest()
 

@@ -35,7 +35,7 @@ def salvage(config: Salvage) -> dict[str, int]:
         raise FileError(f"{path} does not exist")
     if out.exists():
         raise FileError(f"{out} exists already; give the name of a new file")
-    with replacing(out) as temporary, hdf5.opened_as_far_as_possible(path) as source:
+    with replacing(out, new=True) as temporary, hdf5.opened_as_far_as_possible(path) as source:
         if source is None:
             raise FileError(f"{path} is damaged beyond repair: its index is lost, nothing can be saved")
         with hdf5.writable(temporary, "w") as target:

@@ -109,7 +109,8 @@ def learning_curve(config: LearningCurve, feedback: Feedback = SILENT) -> Curve:
     if not 0 < config.minutes < math.inf:
         raise ExperimentError(f"--minutes is {config.minutes:g}; it must be greater than 0 and finite")
     who = (config.robot, config.controller)
-    resolved = resolve(Learn(*who, config.minutes, (), body=config.body, rule=config.rule))
+    changes: dict[str, Any] = {"engine": config.engine, "body": config.body, "rule": config.rule}
+    resolved = resolve(Learn(*who, config.minutes, (), **changes))
     first = Scoring(*who, 1, (), dict(resolved.body), dict(resolved.rule), yardstick(config, config.robot))
     moments = times(config, first.control_step)
     parts = [moments[: i + 1] for i in range(len(moments))]
@@ -122,7 +123,8 @@ def learning_curve(config: LearningCurve, feedback: Feedback = SILENT) -> Curve:
     curve = [point(minutes, [row for row in rows if row["minutes"] == minutes]) for minutes in moments]
     content = {"curve": curve, "rows": rows}
     document = document_of("learning-curve", config, content, body=resolved.body, rule=resolved.rule)
-    return Curve(document).save(config.out / f"{file_name(*who)}-learning-curve", "json", "png", "pdf")
+    stem = config.out / f"{file_name(*who, config.engine)}-learning-curve"
+    return Curve(document).save(stem, "json", "png", "pdf")
 
 
 def times(config: LearningCurve, step: float) -> tuple[float, ...]:

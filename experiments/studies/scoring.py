@@ -153,7 +153,7 @@ def quantified(series: Floats, wanted: Yardstick, seed: int) -> dict[str, Any]:
     """The numbers of one recorded sensor, or the reason why there are none."""
     options: dict[str, Any] = {"tau": wanted.tau, "m_max": wanted.m_max, "s_min": wanted.s_min}
     try:
-        result = q.quantify(series, replicates=wanted.replicates, rng=seed, **options)
+        result = q.quantify(series, replicates=wanted.replicates, choices=False, rng=seed, **options)
     except q.QuantifyError as error:
         return {"reason": f"cannot be quantified: {error}"}
     options |= {"eta": wanted.eta, "surrogate": wanted.surrogate, "seed": seed}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import robots
 from experiments.errors import ExperimentError
 from experiments.reports.figures import save as save_figures
 from experiments.reports.report import embedded, render
@@ -15,6 +16,7 @@ from experiments.reports.tables import Section, Table
 from experiments.runfiles.atomic import write_json, write_text
 from experiments.runfiles.results import versions
 from experiments.settings import command, deciding
+from experiments.sweeps.sweep import mixed
 from quantify.aliases import Figure
 from quantify.plain import to_plain
 
@@ -109,8 +111,12 @@ def document_of(name: str, config: Any, content: dict[str, Any], **changed: Any)
 
     `changed` replaces settings by what they were resolved to.
     """
-    made = {"command": command(name, config), "settings": deciding(config) | changed, "versions": versions()}
-    return to_plain(made | content)
+    settings = deciding(config) | changed
+    if "engine" in settings:
+        settings["engine"] = settings["engine"] or robots.default_engine()
+    made = {"command": command(name, config), "settings": settings}
+    used = mixed(content.get("rows", []), versions(settings.get("engine")))
+    return to_plain(made | {"versions": used} | content)
 
 
 def numbered(seeds: int | Sequence[int]) -> list[int]:

@@ -23,13 +23,11 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import joblib
 
 from experiments.errors import DiskError, ExperimentError, FileError, where_raised
 from experiments.feedback import SILENT, Advance, Feedback
@@ -77,6 +75,8 @@ def sweep(
     computed once. `scale` says where (all cores of this machine if left out; one job: in this process), and
     `keep` leaves the folders of finished tasks, for workers that see the store's folder.
 
+    What was computed with other versions than those here has them in the entry "made_with".
+
     A task that failed has the entry "reason". An ExperimentError is an outcome and is stored like any other.
     Any other exception, one that comes from a module that a worker cannot import, and a result that JSON
     cannot hold say nothing about the task: beside "reason" stands "unfinished": True, and the next sweep
@@ -99,10 +99,11 @@ def sweep(
     tasks = dict(zip(keys, configs, strict=True))
     stored = {key: read_entry(store, function, config) for key, config in tasks.items()}
     entries = {key: entry for key, entry in stored.items() if entry is not None}
-    changed = {text for entry in entries.values() for text in difference(entry["versions"], versions())}
+    changed = {text for key, entry in entries.items() for text in _elsewhere(entry, tasks[key])}
     if older := "; ".join(sorted(changed)):  # such results may differ from new ones in detail
         feedback.say(f"note: some results are older: {older}; delete the store to compute them again")
     wanted = [_Job(key, function, config, store, keep) for key, config in tasks.items() if key not in entries]
+    told: set[str] = set()
     with feedback.bars() as bar:
         tell = _teller(title, len(entries), len(wanted), bar(f"{title} [tasks]"), feedback)
         # What another sweep has in hand is left for the end, and then waited for.
@@ -115,10 +116,39 @@ def sweep(
                     write_entry(store, key, entry)
                 entries[key] = entry
                 tell()
-    return [
-        entry["result"] if "result" in entry else {"reason": entry["failed"], "unfinished": True}
-        for entry in map(entries.__getitem__, keys)
-    ]
+                other = "; ".join(_elsewhere(entry, tasks[key]))
+                if other and other not in told:
+                    told.add(other)
+                    feedback.say(f"note: a worker computes with other versions ({other}); results may differ")
+    return [_row(entries[key], tasks[key]) for key in keys]
+
+
+def _row(entry: dict[str, Any], config: Any) -> dict[str, Any]:
+    if "result" not in entry:
+        return {"reason": entry["failed"], "unfinished": True}
+    here = _versions(config)
+    other = {name: found for name, found in entry["versions"].items() if found != here.get(name)}
+    return entry["result"] | ({"made_with": other} if other else {})
+
+
+def _versions(config: Any) -> dict[str, str]:
+    """Versions here of what a task depends on."""
+    body = getattr(config, "body", None)
+    return versions(body.get("engine") if isinstance(body, dict) else None)
+
+
+def _elsewhere(entry: dict[str, Any], config: Any) -> list[str]:
+    """In which versions the place where a task was computed differs from this one."""
+    return difference(entry.get("versions", _versions(config)), _versions(config))
+
+
+def mixed(rows: Iterable[Mapping[str, Any]], here: Mapping[str, str]) -> dict[str, str]:
+    """Versions here, and beside them those with which others have computed some of the rows."""
+    found = {name: {version: None} for name, version in here.items()}
+    for row in rows:
+        for name, version in row.get("made_with", {}).items():
+            found.setdefault(name, {})[version] = None
+    return {name: " and ".join(several) for name, several in found.items()}
 
 
 @contextmanager
@@ -150,13 +180,7 @@ def _run_all(jobs: list[_Job], scale: Scale, feedback: Feedback) -> Iterator[tup
         for job, done, reason in on_cluster(_attempt, named, scale.scheduler, feedback):
             yield done or (job.key, {"failed": reason})
         return
-    try:
-        yield from as_finished(_attempt, jobs, scale.jobs)
-    except joblib.externals.loky.process_executor.TerminatedWorkerError as error:
-        raise ExperimentError(
-            "a worker process died, perhaps for lack of memory; finished results are kept, run the same "
-            "command to go on, with fewer --jobs if it happens again"
-        ) from error
+    yield from as_finished(_attempt, jobs, scale.jobs)
 
 
 def _attempt(job: _Job) -> tuple[str, dict[str, Any]]:
@@ -205,7 +229,7 @@ def _compute(job: _Job) -> dict[str, Any]:
         "function": task_name(job.function),
         "config": to_plain(asdict(job.config)),
         "result": result,
-        "versions": versions(),
+        "versions": _versions(job.config),
         "cost": {
             "cpu_s": round(time.process_time() - used, 3),
             "wall_s": round(time.monotonic() - start, 3),

@@ -47,7 +47,13 @@ def as_finished(
         return
     parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="all", return_as=order)
     work = joblib.delayed(_run_in_worker)
-    yield from parallel(work(function, item, os.getpid(), os.getcwd()) for item in items)
+    try:
+        yield from parallel(work(function, item, os.getpid(), os.getcwd()) for item in items)
+    except joblib.externals.loky.process_executor.TerminatedWorkerError as error:
+        raise ExperimentError(
+            "a worker process died, perhaps for lack of memory; what was finished or committed is kept, run "
+            "the same command to go on, with fewer --jobs if it happens again"
+        ) from error
 
 
 def _run_in_worker(function: Callable[[Item], Result], item: Item, parent: int, folder: str) -> Result:

@@ -174,7 +174,7 @@ def _count_by_walking(rows, words, valid, tau, n_large, histogram):  # type: ign
         while close:
             s = lowest_bit(close)
             close &= close - np.uint64(1)
-            histogram[0, np.uint64(rows[o, s] - LEAST)] += 1
+            histogram[0, np.uint64(np.int64(rows[o, s]) - LEAST)] += 1
         while both:
             s = lowest_bit(both)
             both &= both - np.uint64(1)
@@ -185,7 +185,7 @@ def _count_by_walking(rows, words, valid, tau, n_large, histogram):  # type: ign
                 r = min(r, rows[p, s])
                 if r <= LEAST + n_large:
                     break
-                histogram[m, np.uint64(r - LEAST)] += 1
+                histogram[m, np.uint64(np.int64(r) - LEAST)] += 1
 
 
 @njit(cache=True, nogil=True)

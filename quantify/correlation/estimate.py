@@ -20,7 +20,7 @@ from quantify.inputs import as_array, as_series, check_positive, check_whole, re
 POINTS_PER_OCTAVE = 8
 MAX_OCTAVES = 20
 FEW_PAIRS = 100  # the default grid ends where fewer pairs of two-dimensional vectors are this close
-SMALL_WORK = 1e10  # pairs x dimensions that are counted in two or three seconds: all of them, no draw needed
+SMALL_WORK = 5e10  # pairs x dimensions that are counted in about ten seconds: all of them, no draw needed
 
 
 def correlation_sums(
@@ -29,11 +29,12 @@ def correlation_sums(
     tau: int,
     m_max: int,
     eps: ArrayLike | None = None,
+    largest: float | None = None,
     theiler: int | None = None,
     exact: bool = False,
-    accuracy: float = 0.0035,
+    accuracy: float = 0.0015,
     min_pairs: float = 1e4,
-    effort: float = 300.0,
+    effort: float = 30.0,
     blocks: int | None = None,
     rng: Rng = 0,
     workers: int | None = None,
@@ -57,6 +58,8 @@ def correlation_sums(
     eps : array, optional
         Scales, strictly descending, positive. Default: `POINTS_PER_OCTAVE` scales per octave from the range
         of the data down to its resolution or to where fewer than `FEW_PAIRS` pairs are left at m = 2.
+    largest : float, optional
+        Where the default grid begins, instead of at the range of the data (which a single wild sample sets).
     theiler : int, optional
         Pairs at most this many samples apart in time do not count; 0 leaves out only a point with itself.
         Default: `theiler_window` of the series.
@@ -123,7 +126,7 @@ def correlation_sums(
             f"at least {(m_max - 1) * tau + theiler + 2} are needed; use a longer series or smaller values."
         )
     resolution = resolution_of(x)
-    grid = _default_grid(x, resolution) if eps is None else _check_grid(eps, resolution)
+    grid = _default_grid(x, resolution, largest) if eps is None else _check_grid(eps, resolution)
     n_blocks = (0 if exact else 16) if blocks is None else blocks
     check_whole("blocks", n_blocks, 0)
     if n_blocks > n:
@@ -193,8 +196,8 @@ def _check_grid(eps: ArrayLike, resolution: float) -> Floats:
     return grid
 
 
-def _default_grid(x: Floats, resolution: float) -> Floats:
+def _default_grid(x: Floats, resolution: float, largest: float | None) -> Floats:
     """Scales from the range of the data down to its resolution, `MAX_OCTAVES` at most."""
-    largest = float(np.ptp(x, axis=1).max())
+    largest = float(np.ptp(x, axis=1).max()) if largest is None else largest
     octaves = min(MAX_OCTAVES, np.log2(largest / resolution))
     return largest * 2.0 ** (-np.arange(int(octaves * POINTS_PER_OCTAVE) + 1) / POINTS_PER_OCTAVE)

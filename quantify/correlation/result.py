@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from quantify.aliases import Counts, Floats
+from quantify.correlation.noise import Noise, noise_of
 from quantify.errors import QuantifyError
 
 
@@ -15,8 +17,7 @@ from quantify.errors import QuantifyError
 class BlockCounts:
     """Pair counts split by the blocks of the time axis in which the two points lie.
 
-    Resampling whole blocks re-uses these counts, so that a bootstrap of the correlation sums
-    never looks at the series again.
+    They tell how far chance may have moved the correlation sums, without another look at the series.
 
     Attributes
     ----------
@@ -38,22 +39,20 @@ class BlockCounts:
     close: Floats
     total: Floats
 
-    def resampled(self, rng: np.random.Generator) -> Floats:
-        """Correlation sums of a series put together from blocks drawn with replacement.
+    @cached_property
+    def noise(self) -> Noise:
+        """How far the correlation sums may be off by chance, and how to draw such errors."""
+        return noise_of(self.close, self.total)
 
-        A pair of two different blocks is weighted by the product of their multiplicities; pairs inside a
-        block by its multiplicity alone, because two copies of one block are not independent and would put
-        false coincidences at distance zero.
+    def resampled(self, rng: np.random.Generator) -> Floats:
+        """The correlation sums with an error drawn anew, as another series of the same length would have it.
 
         Returns
         -------
         (m_max, n_eps) array
         """
-        n_blocks = len(self.total)
-        w = rng.multinomial(n_blocks, np.full(n_blocks, 1 / n_blocks)).astype(float)
-        weight = np.triu(np.outer(w, w), 1) + np.diag(w)
-        total = (weight * self.total).sum()
-        return np.asarray(np.tensordot(weight, self.close, axes=2) / total)
+        C = self.close.sum(axis=(0, 1)) / self.total.sum()
+        return np.asarray(C * np.exp(self.noise.draw(rng)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,8 +130,13 @@ class CorrelationSums:
         """Number of all admissible pairs of delay vectors, whether all were counted or only a share."""
         return float(self.blocks.total.sum() if self.blocks is not None else self.examined.max())
 
+    def first(self, m_max: int) -> CorrelationSums:
+        """The first embedding dimensions alone."""
+        arrays = {name: getattr(self, name)[:m_max] for name in ("C", "pairs", "examined", "error")}
+        return replace(self, **arrays, blocks=None)
+
     def resampled(self, rng: np.random.Generator) -> CorrelationSums:
-        """One block-bootstrap replicate of these sums (see `BlockCounts.resampled`).
+        """These sums as another series of the same kind might give them (see `BlockCounts.resampled`).
 
         Raises
         ------

@@ -3,10 +3,10 @@
 - `algorithm`: `decompose` itself
 - `result`: `Decomposition` at every scale, `ScalingRange` for the means over a range of scales
 - `terms`: smooth delta_h by its fits, find the eps-dependent terms m_l..m_u and their constants
-- `ranges`: runs of deterministic scales, and the window where E_core is flattest
+- `ranges`: runs of deterministic scales, and how much each plausible range counts
 """
 
-from quantify.decomposition.algorithm import decompose
+from quantify.decomposition.algorithm import S_MIN, decompose
 from quantify.decomposition.result import Decomposition, ScalingRange
 
-__all__ = ["Decomposition", "ScalingRange", "decompose"]
+__all__ = ["S_MIN", "Decomposition", "ScalingRange", "decompose"]

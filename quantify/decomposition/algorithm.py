@@ -6,9 +6,12 @@ disagree, the numbers are followed; docs/quantifier.md lists these places.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import quantify.decomposition.terms as terms
+from quantify.aliases import Floats
 from quantify.correlation import CorrelationSums
 from quantify.decomposition.result import Decomposition
 from quantify.entropy_curves import entropies
@@ -16,12 +19,17 @@ from quantify.errors import QuantifyError
 from quantify.scales import keep_scales, segment_length
 from quantify.segments import SegmentRule, as_segments, find_segments
 
+S_MIN = (0.05, 0.1)
+"""The thresholds among which the paper's own choices vary."""
+S_MIN_STEPS = 6
+"""Thresholds that an average over such an interval takes, both ends included."""
+
 
 def decompose(
     sums: CorrelationSums,
     *,
     eps_min: float | None = None,
-    s_min: float = 0.07,
+    s_min: float | tuple[float, float] = 0.07,
     kappa_max: float = 0.5,
     fit_octaves: float = 1.5,
     fit_points: int | None = None,
@@ -42,9 +50,10 @@ def decompose(
     eps_min : float, optional
         Smaller scales are left out (they would enter the fits' thresholds). Default:
         `default_eps_min`.
-    s_min : float
-        A delta_h_m counts as eps-dependent where its inverted slope reaches s_min. The result depends on it
-        most of all: look at several values in [.05, .1].
+    s_min : float or (float, float)
+        A delta_h_m counts as eps-dependent where its inverted slope reaches s_min. One slope that crosses it
+        moves a whole term from one part to another; over an interval, as (.05, .1), the parts are averaged,
+        and such a term moves bit by bit.
     kappa_max : float
         A scale is deterministic where the slopes of its eps-dependent terms sum to at least 1 - kappa_max.
     fit_octaves : float
@@ -70,24 +79,28 @@ def decompose(
 
     Notes
     -----
-    For d > 1 observables the slopes of the eps-dependent terms sum to min(d, D) instead of 1, so the sum is
-    divided by d.
+    The slopes of the eps-dependent terms sum to that of H_1 less what noise leaves over. For one observable
+    this is 1 at small scales, and their sum is compared with 1, as in the paper. For d > 1 it lies between 1
+    and d, and they are compared with the slope of H_1 at the same scale.
 
     Examples
     --------
     >>> from quantify import correlation_sums, decompose
     >>> from quantify.systems import Henon
     >>> sums = correlation_sums(Henon().sample(8000, 1)[:, 0], tau=1, m_max=5, theiler=5)
-    >>> best = decompose(sums).best_range()
-    >>> best.deterministic, best.terms  # two steps of the past are the state; the first terms depend on eps
-    (1.0, (1, 2))
+    >>> parts = decompose(sums).over(0.02, 0.08)
+    >>> parts.deterministic, abs(parts.kappa) < 0.1
+    (1.0, True)
     """
     if sums.m_max < 2:
         raise QuantifyError(
             f"m_max = {sums.m_max}; the decomposition needs at least 2 embedding dimensions (10 is usual)."
         )
-    if not s_min > 0:
-        raise QuantifyError(f"s_min = {s_min}; it must be positive (usual: .05 to .1).")
+    thresholds = np.atleast_1d(s_min)
+    if thresholds.shape not in ((1,), (2,)) or not (thresholds > 0).all() or thresholds[0] > thresholds[-1]:
+        raise QuantifyError(f"s_min = {s_min}; it must be positive, or an interval (usual: .05 to .1).")
+    if len(thresholds) == 2:
+        thresholds = np.linspace(thresholds[0], thresholds[1], S_MIN_STEPS)
     if not 0 <= kappa_max <= 1:
         raise QuantifyError(f"kappa_max = {kappa_max}; it must lie in [0, 1] (usual: .5).")
     kept, eps_min_from = keep_scales(sums, eps_min)
@@ -106,22 +119,17 @@ def decompose(
     raw = entropies(kept).delta_h
     a, b, o, s, n = find_segments(x, raw, rule)
     value, slope, status = terms.smooth(x, raw, a, b, o, s, n, derivative)
-    m_l_own, m_u_own, det = terms.own_ranges(slope, s_min)
-    det /= kept.d
-    deterministic = det >= threshold
-    m_l, m_u = terms.inherited_ranges(m_l_own, m_u_own, deterministic, average)
-    plateau = terms.plateaus(x, raw, a, b, o, s, n, s_min)
+    whole = slope_of_H_1(x, kept.C[0], points) if kept.d > 1 else np.ones_like(x)
 
     negative = (value < -0.001).mean(axis=0)
     value = np.nan_to_num(value)
     if remove_negative:
         value = np.maximum(value, 0.0)
     k = np.arange(1, len(raw) + 1)[:, None]
-    middle = (k >= m_l) & (k <= m_u)
-    constant = (k * plateau * middle).sum(axis=0)
-    E_state = (k * value * (k < m_l)).sum(axis=0) + constant
-    E_eps = (k * value * middle).sum(axis=0) - constant
-    E_mem = (k * value * (k > m_u)).sum(axis=0)
+    splits = [_split(x, raw, value, slope, (a, b, o, s, n), t, whole, threshold, average) for t in thresholds]
+    det, E_state, E_eps, E_mem = np.mean([split[:4] for split in splits], axis=0)
+    # Terms are whole numbers: those of the threshold in the middle.
+    m_l, m_u, m_l_own, m_u_own, plateau = splits[(len(splits) - 1) // 2][4:]
     return Decomposition(
         eps=kept.eps,
         E_state=E_state,
@@ -134,7 +142,7 @@ def decompose(
         m_l_own=m_l_own,
         m_u_own=m_u_own,
         kappa=1 - det,
-        deterministic=deterministic,
+        deterministic=det >= threshold,
         no_fit=(status != terms.FITTED).mean(axis=0),
         extrapolated=(status == terms.EXTRAPOLATED).mean(axis=0),
         negative=negative,
@@ -148,7 +156,7 @@ def decompose(
         settings={
             "eps_min": float(kept.eps[-1]) if eps_min is None else float(eps_min),
             "eps_min_from": eps_min_from,
-            "s_min": s_min,
+            "s_min": s_min if len(thresholds) == 1 else tuple(float(t) for t in thresholds[[0, -1]]),
             "kappa_max": kappa_max,
             "fit_points": points,
             "fit_octaves": fit_octaves if fit_points is None else None,
@@ -162,3 +170,37 @@ def decompose(
             "d": kept.d,
         },
     )
+
+
+def slope_of_H_1(x: Floats, C_1: Floats, points: int) -> Floats:
+    """Inverted slope of H_1 = -ln C_1 over windows of `points` steps around every scale, at least 1."""
+    H = -np.log(np.maximum(C_1, np.finfo(float).tiny))
+    i = np.arange(len(x))
+    low, high = np.maximum(i - points // 2, 0), np.minimum(i + (points + 1) // 2, len(x) - 1)
+    return np.maximum((H[high] - H[low]) / (x[low] - x[high]), 1.0)
+
+
+def _split(
+    x: Floats,
+    raw: Floats,
+    value: Floats,
+    slope: Floats,
+    fits: tuple[Any, ...],
+    s_min: float,
+    whole: Floats,
+    threshold: float,
+    average: int,
+) -> tuple[Any, ...]:
+    """The parts for one threshold: determinism, E_state, E_eps, E_mem, then the terms they rest on."""
+    m_l_own, m_u_own, det = terms.own_ranges(slope, s_min)
+    det /= whole
+    m_l, m_u = terms.inherited_ranges(m_l_own, m_u_own, det >= threshold, average)
+    a, b, o, s, n = fits
+    plateau = terms.plateaus(x, raw, a, b, o, s, n, s_min)
+    k = np.arange(1, len(raw) + 1)[:, None]
+    middle = (k >= m_l) & (k <= m_u)
+    constant = (k * plateau * middle).sum(axis=0)
+    E_state = (k * value * (k < m_l)).sum(axis=0) + constant
+    E_eps = (k * value * middle).sum(axis=0) - constant
+    E_mem = (k * value * (k > m_u)).sum(axis=0)
+    return det, E_state, E_eps, E_mem, m_l, m_u, m_l_own, m_u_own, plateau

@@ -1,13 +1,18 @@
-"""Ranges of scales: where a decomposition is deterministic, and where it is flattest."""
+"""Ranges of scales: where a decomposition is deterministic, and how much each of them counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from quantify.aliases import Bools, Counts, Floats
-from quantify.scales import points_per_octave
+
+LEAST_OCTAVES = 1.5
+DETERMINISM_POWER = 8.0
+TOLERANCE = 0.03
 
 
 def sample_sd(values: Floats) -> float:
@@ -41,19 +46,80 @@ def deterministic_runs(deterministic: Bools, m_l: Counts, m_u: Counts) -> Iterat
         start = i
 
 
-def flattest_window(
-    eps: Floats, E_core: Floats, deterministic: Bools, octaves: float
-) -> tuple[int, int] | None:
-    """The all-deterministic window of the given width where E_core varies least, or None."""
-    if len(eps) < 3:
+class Weights(NamedTuple):
+    """How much every scale counts in an average over all plausible ranges, and what the ranges say.
+
+    Attributes
+    ----------
+    scales : (n,) float64, summing to 1
+    lo, hi : float
+        Where the ranges begin and end on average, as x = ln eps.
+    D, drift : float
+        Inverted slope of E_M, and slope of E_core, over x within the ranges.
+    octaves : float
+        Width of the widest range that is deterministic throughout; ranges that are so in part count less.
+    """
+
+    scales: Floats
+    lo: float
+    hi: float
+    D: float
+    drift: float
+    octaves: float
+
+
+def weigh_ranges(x: Floats, E_core: Floats, E_raw: Floats, determinism: Floats) -> Weights | None:
+    """Average over all ranges of at least `LEAST_OCTAVES`; None if none has any deterministic scale.
+
+    A range counts by its width w in octaves, its determinism g (0..1, mean over its scales) and how much
+    E_core varies over it (standard deviation sd):
+
+        w g^8 / (1 + (sd / tolerance)^2)^2,   tolerance = max(.03 E_core, .015 nats)
+
+    so flat, deterministic and long ranges count most, all of them count something, and nothing jumps when a
+    curve moves a little.
+    """
+    if len(x) < 3:
         return None
-    steps = max(2, round(octaves * points_per_octave(eps)))
-    best: tuple[float, int] | None = None
-    for i in range(len(eps) - steps):
-        window = slice(i, i + steps + 1)
-        if deterministic[window].all():
-            sd = sample_sd(E_core[window])
-            # 1e-9 nats: rounding shall not choose between windows without any spread.
-            if best is None or sd < best[0] - 1e-9:
-                best = (sd, i)
-    return None if best is None else (best[1], best[1] + steps)
+    scales, lo, hi, D, drift, octaves = _weigh(x, E_core, np.nan_to_num(E_raw), determinism)
+    total = scales.sum()
+    return None if not total > 0 else Weights(scales / total, lo, hi, D, drift, octaves)
+
+
+@njit(cache=True)
+def _weigh(x, E_core, E_raw, determinism):  # type: ignore[no-untyped-def]
+    """Sums over all ranges i..j by differences of running sums; see `weigh_ranges`."""
+    n = len(x)
+    # Row i: running sums of determinism, e, e², r, r t, t, e t, t² before scale i, with e = E_core, r = E_raw
+    # and t = x - x_0.
+    before = np.zeros((n + 1, 8))
+    for i in range(n):
+        t, e, r = x[i] - x[0], E_core[i], E_raw[i]
+        for q, term in enumerate((determinism[i], e, e * e, r, r * t, t, e * t, t * t)):
+            before[i + 1, q] = before[i, q] + term
+    mean = np.empty(8)
+    steps = np.zeros(n + 1)
+    total = lo = hi = D = drift = widest = 0.0
+    for i in range(n):
+        for j in range(i + 1, n):
+            width = (x[i] - x[j]) / np.log(2.0)
+            if width < LEAST_OCTAVES - 1e-9:
+                continue
+            m = j + 1 - i
+            for q in range(8):
+                mean[q] = (before[j + 1, q] - before[i, q]) / m
+            g, e, ee, r, rt, t, et, tt = mean
+            g = g**DETERMINISM_POWER
+            widest = max(widest, width * g)
+            tolerance = max(TOLERANCE * abs(e), TOLERANCE / 2)
+            weight = width * g / (1 + max(ee - e * e, 0.0) / tolerance**2) ** 2
+            spread = tt - t * t
+            total += weight
+            lo += weight * x[j]
+            hi += weight * x[i]
+            D -= weight * (rt - r * t) / spread
+            drift += weight * (et - e * t) / spread
+            steps[i] += weight / m
+            steps[j + 1] -= weight / m
+    scale = 1 / total if total > 0 else 0.0
+    return np.cumsum(steps[:n]), lo * scale, hi * scale, D * scale, drift * scale, widest

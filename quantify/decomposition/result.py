@@ -5,15 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from quantify.aliases import Bools, Counts, Floats
 from quantify.correlation.result import scales_in_words
-from quantify.decomposition.ranges import deterministic_runs, flattest_window, line_through, sample_sd
+from quantify.decomposition.ranges import (
+    LEAST_OCTAVES,
+    Weights,
+    deterministic_runs,
+    line_through,
+    sample_sd,
+    weigh_ranges,
+)
 from quantify.errors import QuantifyError
 from quantify.segments import Segment
+
+SOFT = 0.1  # a kappa this far from its limit is surely on one side of it
+LEAST_D = 0.75  # 1, less what a range of few octaves may be off by
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,8 @@ class ScalingRange:
     terms : (int, int) or None
         (m_l, m_u) if all scales of the range share them.
     default : bool
-        True for the range that `Decomposition.best_range` chose.
+        True for the average over all plausible ranges (`Decomposition.best_range`): lo and hi are then where
+        these begin and end on average.
 
     Examples
     --------
@@ -54,8 +66,8 @@ class ScalingRange:
     >>> from quantify.systems import Henon
     >>> parts = decompose(correlation_sums(Henon().sample(8000, 1)[:, 0], tau=1, m_max=5, theiler=5))
     >>> best = parts.best_range()
-    >>> best.default, best.deterministic, f"{best.octaves:.0f} octaves"
-    (True, 1.0, '2 octaves')
+    >>> best.default, best.deterministic > 0.9, f"{best.octaves:.0f} octaves"
+    (True, True, '3 octaves')
     """
 
     lo: float
@@ -105,8 +117,8 @@ class Decomposition:
     m_l_own, m_u_own : (n,) int arrays
         The same without inheritance.
     kappa : (n,) array
-        1 - (sum of the slopes of the terms m_l_own..m_u_own) / d: 0 deterministic, 1 stochastic; neither is
-        a bound.
+        1 - (sum of the slopes of the terms m_l_own..m_u_own) / (slope of H_1; 1 for one observable):
+        0 deterministic, 1 stochastic; neither is a bound.
     deterministic : (n,) bool array
         kappa <= kappa_max.
     no_fit, extrapolated, negative : (n,) arrays
@@ -229,31 +241,49 @@ class Decomposition:
         """Every candidate range, by descending eps, with its quality.
 
         The candidates are all runs of at least two deterministic scales with constant (m_l, m_u), and the
-        default (`best_range`, marked ``default=True``), which may lie inside a run or across several.
+        default (`best_range`, marked ``default=True``), an average over all plausible ranges.
         """
         runs = [summarise(self, i, j) for i, j in deterministic_runs(self.deterministic, self.m_l, self.m_u)]
         best = self.best_range()
         return tuple(sorted([*runs, *([best] if best else [])], key=lambda r: (-r.hi, r.default)))
 
-    def best_range(self, octaves: float = 2.0) -> ScalingRange | None:
-        """The range to quote when nobody has looked at the curves: where E_core is flattest.
+    @property
+    def determinism(self) -> Floats:
+        """1 at deterministic scales, 0 at stochastic ones, and in between where kappa is near its limit."""
+        limit = self.settings["kappa_max"]
+        return np.clip((limit + SOFT - self.kappa) / (2 * SOFT), 0.0, 1.0)
 
-        Of all windows of `octaves` octaves in which every scale is deterministic, the one with the smallest
-        standard deviation of E_core (the one at larger scales, if tied). If there is none, windows of half
-        that width are tried.
+    @cached_property
+    def weights(self) -> Weights | None:
+        """How much every scale counts in the average over all plausible ranges; None if none is
+        deterministic.
+        """
+        return weigh_ranges(np.log(self.eps), self.E_core, self.E_raw, self.determinism)
+
+    def plausible(self) -> ScalingRange | None:
+        """The average over all plausible ranges, whether or not they make a scaling region.
+
+        Every range of an octave and a half or more counts by its width, its determinism and the flatness of
+        E_core (`quantify.decomposition.ranges.weigh_ranges`). None if no scale is deterministic.
+        """
+        return None if self.weights is None else average(self, self.weights)
+
+    def best_range(self) -> ScalingRange | None:
+        """What to quote when nobody has looked at the curves: the average over all plausible ranges.
 
         Returns
         -------
-        ScalingRange, or None if no window of either width is deterministic throughout
+        ScalingRange, or None without a scaling region: if no range of an octave and a half is deterministic
+        throughout, or the dimension over the ranges is below `LEAST_D`. What moves deterministically and
+        never stands still moves along a curve at least, D = 1; slow noise seen on coarse scales does not.
         """
-        for width in (octaves, octaves / 2):
-            window = flattest_window(self.eps, self.E_core, self.deterministic, width)
-            if window is not None:
-                return summarise(self, *window, default=True)
-        return None
+        found = self.weights
+        if found is None or found.octaves < LEAST_OCTAVES or found.D < LEAST_D:
+            return None
+        return average(self, found)
 
 
-def summarise(parts: Decomposition, first: int, last: int, default: bool = False) -> ScalingRange:
+def summarise(parts: Decomposition, first: int, last: int) -> ScalingRange:
     """Average a decomposition over the grid indices first..last (both included)."""
     i = slice(first, last + 1)
     x = np.log(parts.eps[i])
@@ -282,7 +312,45 @@ def summarise(parts: Decomposition, first: int, last: int, default: bool = False
         extrapolated=float(parts.extrapolated[i].mean()),
         negative=float(parts.negative[i].mean()),
         terms=pairs.pop() if len(pairs) == 1 else None,
-        default=default,
+    )
+
+
+def average(parts: Decomposition, w: Weights) -> ScalingRange:
+    """Average a decomposition over its scales with given weights."""
+
+    def mean(values: Floats) -> float:
+        return float(w.scales @ np.nan_to_num(values))
+
+    def sd(values: Floats) -> float:
+        return math.sqrt(max(mean(values**2) - mean(values) ** 2, 0.0))
+
+    counting = w.scales > 0.1 * w.scales.max()
+    pairs = {(int(m_l), int(m_u)) for m_l, m_u in zip(parts.m_l[counting], parts.m_u[counting], strict=True)}
+    state_sd, mem_sd = sd(parts.E_state), sd(parts.E_mem)
+    middle = mean(np.log(parts.eps))
+    return ScalingRange(
+        lo=math.exp(w.lo),
+        hi=math.exp(w.hi),
+        n=int(counting.sum()),
+        octaves=(w.hi - w.lo) / math.log(2),
+        E_state=mean(parts.E_state),
+        E_state_sd=state_sd,
+        E_mem=mean(parts.E_mem),
+        E_mem_sd=mem_sd,
+        E_core=mean(parts.E_core),
+        E_core_sd=state_sd + mem_sd,
+        E_core_sd_joint=sd(parts.E_core),
+        E_eps=mean(parts.E_eps),
+        drift=w.drift,
+        D=w.D,
+        const=mean(parts.E_raw) + w.D * middle,
+        kappa=mean(parts.kappa),
+        deterministic=mean(parts.deterministic.astype(float)),
+        no_fit=mean(parts.no_fit),
+        extrapolated=mean(parts.extrapolated),
+        negative=mean(parts.negative),
+        terms=pairs.pop() if len(pairs) == 1 else None,
+        default=True,
     )
 
 

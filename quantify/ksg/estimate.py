@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-import quantify.ksg.neighbours as neighbours
-from quantify.aliases import Counts, Floats, Progress, Rng
+from quantify.aliases import Counts, Progress, Rng
 from quantify.errors import QuantifyError
 from quantify.inputs import as_array, as_series
 from quantify.ksg.coordinates import canonical, embed
+from quantify.ksg.mutual_information import mutual_information
+from quantify.ksg.quote import QUOTED_POINTS, quote
 from quantify.ksg.result import PredictiveInformation
 
 Coordinates = Literal["delay", "canonical"]
@@ -31,6 +32,7 @@ def predictive_information(
     coordinates: Coordinates = "delay",
     half: bool = True,
     points: int | None = None,
+    quoted: int = QUOTED_POINTS,
     rng: Rng = 0,
     progress: Progress | None = None,
 ) -> PredictiveInformation:
@@ -80,6 +82,9 @@ def predictive_information(
     points : int, optional
         Compare at most so many delay vectors, equally spaced over the whole series; half as many in each
         half. Default: all of them. Fewer are faster and resolve less: PI at small eta comes out smaller.
+    quoted : int
+        Estimate the number to quote as well (`ksg.quote`: canonical coordinates, four neighbours, without
+        noise, with an error), from at most so many delay vectors; 0 leaves it out.
     rng : numpy.random.Generator or int
         Draws the noise.
     progress : callable, optional
@@ -148,11 +153,10 @@ def predictive_information(
         for b, length in enumerate(ms):
             for p, part in enumerate(parts):
                 columns = embed(noisy[:, part], 2 * int(length), tau)[:, ::stride]
+                split = len(columns) // 2
                 if coordinates == "canonical":
-                    columns = canonical(columns)
-                values[p, a, b], zero = _mutual_information(
-                    columns, len(columns) // 2, k, algorithm, theiler_points
-                )
+                    columns, split = canonical(columns)
+                values[p, a, b], zero = mutual_information(columns, split, k, algorithm, theiler_points)
                 ties = max(ties, zero)
                 done += 1
                 if progress is not None:
@@ -176,6 +180,9 @@ def predictive_information(
         coordinates=coordinates,
         n=n,
         d=d,
+        quote=quote(series, tau=tau, m=ms.tolist(), theiler=theiler, points=quoted, rng=rng)
+        if quoted
+        else None,
         settings={"half": half, "points": points, "stride": stride},
     )
 
@@ -195,48 +202,3 @@ def _single(name: str, value: Any, least: int) -> int:
     if len(v) != 1:
         raise QuantifyError(f"{name} = {value} must be a single number.")
     return int(v[0])
-
-
-def _mutual_information(
-    columns: Floats, split: int, k: int, algorithm: int, theiler: int
-) -> tuple[float, float]:
-    """Estimate between the first `split` coordinates and the rest, and the share of points with eps_i = 0."""
-    from scipy.special import digamma  # slow to import
-
-    def mean_psi(counts: Counts) -> float:
-        """Mean digamma of positive integers; psi is computed once per value."""
-        frequency = np.bincount(counts)
-        values = np.flatnonzero(frequency)
-        return float(frequency[values] @ digamma(values) / len(counts))
-
-    n = columns.shape[1]
-    counts, distance = _neighbourhoods(columns, split, k, algorithm, theiler)
-    zero = float(np.mean(distance == 0))
-    if zero > 0.5:
-        return np.nan, zero
-    # Points admitted as neighbours of i, itself included: all but those in the Theiler window.
-    i = np.arange(n)
-    admitted = n - (np.minimum(i + theiler, n - 1) - np.maximum(i - theiler, 0))
-    if algorithm == 1:
-        marginals = mean_psi(counts[0] + 1) + mean_psi(counts[1] + 1)
-    else:
-        marginals = mean_psi(counts[0]) + mean_psi(counts[1]) + 1 / k
-    return float(digamma(k) + mean_psi(admitted) - marginals), zero
-
-
-def _neighbourhoods(
-    columns: Floats, split: int, k: int, algorithm: int, theiler: int
-) -> tuple[Counts, Floats]:
-    """n_x and n_y as a (2, n) array, and the distances eps_i."""
-    joint = neighbours.build(columns)
-    distance, extent = neighbours.nearest(joint, k, theiler, split if algorithm == 2 else 0)
-    # "As close as the farthest" is "strictly closer than the next number above it".
-    radius = np.stack([distance, distance]) if algorithm == 1 else np.nextafter(extent, np.inf)
-    counts = np.empty((2, columns.shape[1]), dtype=np.int64)
-    for side, part in enumerate((columns[:split], columns[split:])):
-        if len(part) == 1:
-            counts[side] = neighbours.count_on_line(np.ascontiguousarray(part[0]), radius[side])
-        else:
-            counts[side] = neighbours.count(neighbours.build(part), radius[side])
-        counts[side] -= neighbours.count_in_time(part, radius[side], theiler)
-    return counts, distance

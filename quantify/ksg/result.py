@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from quantify.aliases import Counts, Floats
+from quantify.plain import from_plain
 
 
 @dataclass(frozen=True)
 class Quoted:
-    """The predictive information as papers quote it: one number, in nats.
+    """The predictive information as one number, in nats.
 
     Attributes
     ----------
     value : float
-        The largest PI over m at the smallest scale.
+        I(past of m values : future of m values).
     half : float
-        Mean of the same from both halves of the data; NaN if it is not known. The paper's error bar ends
-        there.
+        Mean of the same from both halves of the data, which shows the bias that is left; NaN if it is not
+        known. The paper's error bar ends there.
     m : int
-        Where it is largest.
+        Number of values in the past, and in the future.
     eta : float
-        Strength of the noise, the smallest of the scan.
+        Strength of the added noise.
+    error : float
+        Standard error; NaN if it is not known.
+    bias : float
+        What was taken off: the estimator's error for Gaussian values with the same canonical correlations.
+    k : int
+        Number of neighbours.
+    coordinates : str
     """
 
     value: float
     half: float
     m: int
     eta: float
+    error: float = math.nan
+    bias: float = 0.0
+    k: int = 0
+    coordinates: str = "delay"
 
 
 @dataclass(frozen=True)
@@ -57,14 +70,16 @@ class PredictiveInformation:
         Always "nats".
     settings : dict
         Everything else that was chosen.
+    quote : Quoted or None
+        The number to quote, if it was asked for.
 
     Examples
     --------
     >>> from quantify import predictive_information
     >>> from quantify.systems import AutoRegressive
     >>> scan = predictive_information(AutoRegressive((0.6,)).sample(1000, 1), tau=1, m=[1, 2], eta=[1.0, 0.1])
-    >>> scan.PI.shape, scan.quoted.eta  # one row per eta; the number to quote is at the smallest
-    ((2, 2), 0.1)
+    >>> scan.PI.shape, scan.largest.eta, scan.quoted.eta  # one row per eta; without noise to quote
+    ((2, 2), 0.1, 0.0)
     """
 
     PI: Floats
@@ -80,12 +95,15 @@ class PredictiveInformation:
     d: int = 1
     unit: str = "nats"
     settings: dict[str, Any] = field(default_factory=dict)
+    quote: Quoted | None = None
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> PredictiveInformation:
         """A scan from its plain form (`dataclasses.asdict`, arrays as lists, None for NaN)."""
         kinds = {"PI": float, "half": float, "m": np.int64, "eta": float}
-        return cls(**values | {name: np.array(values[name], dtype=kind) for name, kind in kinds.items()})
+        arrays = {name: np.array(values[name], dtype=kind) for name, kind in kinds.items()}
+        quote = values.get("quote")
+        return cls(**values | arrays | {"quote": from_plain(quote, Quoted) if quote else None})
 
     @property
     def error(self) -> Floats:
@@ -94,7 +112,12 @@ class PredictiveInformation:
 
     @property
     def quoted(self) -> Quoted:
-        """The number to quote: the largest PI over m at the smallest eta that gave an estimate.
+        """The number to quote, with its error; `largest` if it was not asked for."""
+        return self.largest if self.quote is None else self.quote
+
+    @property
+    def largest(self) -> Quoted:
+        """As the paper quotes it: the largest PI over m at the smallest eta that gave an estimate.
 
         NaN if there is none. It depends on the amount of data, so never compare it across lengths.
         """
@@ -102,4 +125,5 @@ class PredictiveInformation:
         row = found[np.argmin(self.eta[found])] if len(found) else int(np.argmin(self.eta))
         best = int(np.nanargmax(self.PI[row])) if len(found) else 0
         half = float(self.half[:, row, best].mean())
-        return Quoted(float(self.PI[row, best]), half, int(self.m[best]), float(self.eta[row]))
+        m, eta = int(self.m[best]), float(self.eta[row])
+        return Quoted(float(self.PI[row, best]), half, m, eta, k=self.k, coordinates=self.coordinates)

@@ -99,7 +99,8 @@ def progress(
 
 
 def _lines(ax: Axes, points: Sequence[ProgressPoint], name: str, words: str, **look: Any) -> None:
-    points = [point for point in points if name in point.values]
+    # A behaviour without a scaling region has no dimension.
+    points = [point for point in points if point.values.get(name, (None,))[0] is not None]
     runs = list(dict.fromkeys(point.run for point in points))
     look = {"mfc": "white", "ls": "-"} | look
     several = len(runs) > 1

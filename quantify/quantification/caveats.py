@@ -15,7 +15,7 @@ import numpy as np
 
 from quantify.correlation import CorrelationSums
 from quantify.decomposition import Decomposition, ScalingRange
-from quantify.quantification_data import Estimate
+from quantify.quantification_data import Estimate, QuantificationData
 from quantify.scales import MIN_PAIRS
 
 # Differences below this many nats are never worth a warning.
@@ -31,6 +31,25 @@ class Evidence:
     range: ScalingRange
     core: Estimate
     stationarity: Mapping[str, Any] | None
+    scaling_region: bool = True
+    stochastic_below: float | None = None
+    limit: bool = False
+    convergence: Mapping[str, Mapping[str, float]] | None = None
+
+    @classmethod
+    def of(cls, q: QuantificationData) -> Evidence:
+        """The evidence of a result."""
+        return cls(
+            q.sums,
+            q.decomposition,
+            q.range,
+            q.E_core,
+            q.stationarity,
+            q.scaling_region,
+            q.stochastic_below,
+            q.E is not None and not q.scaling_region,
+            q.convergence,
+        )
 
     @property
     def scale(self) -> float:
@@ -38,28 +57,56 @@ class Evidence:
         return max(abs(self.core.value), 2 * SMALL)
 
 
-def stochastic(e: Evidence) -> str | None:
-    """Scales that the decomposition itself calls stochastic."""
-    if not e.parts.deterministic.any():
+def too_long(sums: CorrelationSums) -> bool:
+    """Whether delay vectors span more than a quarter of the series: such stretches cannot come back."""
+    return bool(sums.n and sums.tau and 4 * (sums.m_max - 1) * sums.tau > sums.n)
+
+
+def stretched(e: Evidence) -> str | None:
+    """A series that is short against its own memory."""
+    if too_long(e.sums):
+        share = (e.sums.m_max - 1) * (e.sums.tau or 1) / (e.sums.n or 1)
         return (
-            f"No scale down to eps {e.parts.eps[-1]:.3g} is deterministic (mean kappa of the range: "
-            f"{e.range.kappa:.2f}): the series cannot be told from noise. All of E_core is then memory of a "
-            "stochastic process; E_state, E_eps and D mean nothing. More data or a smaller m_max reach "
-            "smaller scales."
-        )
-    if e.range.deterministic == 1 and e.range.kappa > e.parts.settings["kappa_max"] / 2:
-        return f"The range is deterministic in part only: the mean kappa is {e.range.kappa:.2f}."
-    if e.range.deterministic < 1:
-        return (
-            f"{1 - e.range.deterministic:.0%} of the scales in the range are stochastic (mean kappa "
-            f"{e.range.kappa:.2f}): there the split into state and memory is inherited from larger scales."
+            f"{e.sums.m_max} steps of {e.sums.tau:,} samples are {share:.0%} of the series: it is too short "
+            "for anything to come back, or it drifts. Use a longer series, a smaller m_max or delay."
         )
     return None
 
 
+def stochastic(e: Evidence) -> str | None:
+    """Scales that the decomposition itself calls stochastic."""
+    if e.limit:
+        return None  # told first, with what there is instead
+    if not e.scaling_region:
+        return (
+            f"There is no scaling region down to eps {e.parts.eps[-1]:.3g} (mean kappa of the smallest "
+            f"scales: {e.range.kappa:.2f}): the series cannot be told from noise there, and E_state, "
+            "E_mem and D mean little. More data or a smaller m_max reach smaller scales."
+        )
+    if e.range.kappa > e.parts.settings["kappa_max"] / 2:
+        return f"The range is deterministic in part only: the mean kappa is {e.range.kappa:.2f}."
+    return None
+
+
+def moving(e: Evidence) -> str | None:
+    """A number that still changes with the length of the series."""
+    if e.limit or not e.convergence or not {"half", "quarter"} <= set(e.convergence):
+        return None
+    half, quarter = (e.convergence[name]["E_core"] for name in ("half", "quarter"))
+    change = e.core.value - half
+    # Half the series has an error of its own, larger by about the root of two.
+    if not abs(change) > max(2 * e.core.sampling, SMALL / 2):
+        return None
+    before = f"{quarter:.2f} from a quarter of it, " if np.isfinite(quarter) else ""
+    return (
+        f"E_core still {'rises' if change > 0 else 'falls'} with the length of the series: {before}"
+        f"{half:.2f} from half of it, {e.core.value:.2f} from all. The interval does not hold this."
+    )
+
+
 def narrow(e: Evidence) -> str | None:
     """A range too short to call it one."""
-    if e.range.octaves < 1.9:
+    if e.range.octaves < (1.9 if not e.range.default else 1.0):
         return f"The range spans {e.range.octaves:.1f} octaves of eps; a scaling range should span two."
     return None
 
@@ -133,15 +180,21 @@ def unsure(e: Evidence) -> str | None:
     return None
 
 
+CHOICES = {
+    "tau": ("delay", "25 % shorter or longer", "the same delay"),
+    "m_max": ("largest embedding", "2 steps shorter or longer", "the same m_max"),
+    "s_min": ("threshold s_min", "in [.05, .1]", "the same s_min"),
+}
+
+
 def sensitive(e: Evidence) -> str | None:
-    """A result that a little change of s_min would change a lot."""
-    low, high = e.core.s_min_interval
-    if _differs(e, high - low):
-        return (
-            f"E_core depends on s_min: {low:.2f} to {high:.2f} nats for s_min in [.05, .1]. Compare "
-            "only with values at the same s_min, and look at the slopes of delta_h."
-        )
-    return None
+    """A result that another reasonable choice would change a lot."""
+    told = []
+    for choice, (low, high) in e.core.choices.items():
+        if _differs(e, high - low):
+            name, how, same = CHOICES[choice]
+            told.append(f"{low:.2f} to {high:.2f} nats for a {name} {how} (compare only at {same})")
+    return f"E_core depends on choices of the method: {'; '.join(told)}." if told else None
 
 
 def drifting(e: Evidence) -> str | None:
@@ -184,11 +237,15 @@ def _differs(e: Evidence, difference: float) -> bool:
 
 
 RULES = (
-    *(stochastic, narrow, coarse, ambiguous, few_pairs, quantised, nonstationary),
-    *(unsure, sensitive, drifting, unfitted, long_memory),
+    *(stretched, stochastic, narrow, coarse, ambiguous, few_pairs, quantised, nonstationary),
+    *(moving, unsure, sensitive, drifting, unfitted, long_memory),
 )
 
 
 def find_caveats(evidence: Evidence) -> tuple[str, ...]:
-    """All sentences that apply, in the order of `RULES`."""
+    """All sentences that apply, in the order of `RULES`; of a limit only those that are not about a range."""
+    if evidence.limit:
+        return tuple(
+            text for rule in (stretched, quantised, nonstationary) if (text := rule(evidence)) is not None
+        )
     return tuple(text for rule in RULES if (text := rule(evidence)) is not None)

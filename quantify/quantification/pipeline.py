@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quantify.aliases import Progress, Rng
+from quantify.aliases import Floats, Progress, Rng
 from quantify.correlation import CorrelationSums, correlation_sums
-from quantify.decomposition import Decomposition, ScalingRange, decompose
-from quantify.delays import choose_delay
+from quantify.decomposition import decompose
+from quantify.decomposition.algorithm import S_MIN
+from quantify.delays import choose_delay, delay_scatter, theiler_window
 from quantify.entropy_curves import entropies
+from quantify.gate import DataReport, look_over
+from quantify.inputs import as_array
 from quantify.ksg import PredictiveInformation
 from quantify.ksg import predictive_information as ksg_predictive_information
-from quantify.quantification.caveats import Evidence, find_caveats
+from quantify.quantification.caveats import Evidence, find_caveats, too_long
+from quantify.quantification.choices import vary
 from quantify.quantification.result import Quantification
-from quantify.quantification.uncertainty import estimates
+from quantify.quantification.stochastic import limits, stochastic_below
+from quantify.quantification.uncertainty import estimates, of_shorter, over_s_min, quoted_range, replicated
+from quantify.quantification_data import Estimate
 from quantify.scaling import fit_scaling
 from quantify.stationary import stationarity as test_stationarity
 
 # Long enough to be nearly independent, many enough for a standard error.
 BLOCKS = 16
+# Replicates of the limit of small scales, which is smooth: its standard error needs few.
+LIMIT_REPLICATES = 50
 # The scan of the predictive information. Few m are enough, since PI_m soon stops growing; and long embeddings
 # under strong noise are slow.
 PREDICTIVE_M = (1, 2, 3, 5, 8)
@@ -37,8 +46,9 @@ def quantify(
     eps: ArrayLike | None = None,
     theiler: int | None = None,
     eps_range: tuple[float, float] | None = None,
-    s_min: float = 0.07,
+    s_min: float | tuple[float, float] = S_MIN,
     replicates: int = 100,
+    choices: bool = True,
     stationarity: bool = True,
     predictive: int = 0,
     exact: bool = False,
@@ -48,8 +58,10 @@ def quantify(
 ) -> Quantification:
     """Quantify the complexity of a time series, with uncertainties, in one call.
 
-    Chooses the delay, counts the correlation sums, splits the excess entropy, chooses the scales to average
-    over, and repeats the split on resampled time blocks and for other values of s_min.
+    Looks the data over, chooses the delay, counts the correlation sums, splits the excess entropy, averages
+    over all plausible ranges of scales, and finds out what chance and other choices would have changed. A
+    series without a scaling region has an excess entropy in the limit of small scales instead, if it is
+    stochastic.
 
     Parameters
     ----------
@@ -63,12 +75,13 @@ def quantify(
     eps, theiler, exact
         As in `correlation_sums`.
     eps_range : (float, float), optional
-        Scales to average over. Default: the flattest deterministic two octaves
-        (`Decomposition.best_range`); if no scale range is deterministic, the two smallest reliable octaves.
-    s_min : float
-        As in `decompose`; its influence is reported in any case.
+        Scales to average over. Default: all plausible ranges (`Decomposition.best_range`).
+    s_min : float or (float, float)
+        As in `decompose`; by default the parts are averaged over the usual interval.
     replicates : int
-        Number of resampled series for the sampling error; 0 leaves it out. (The range and s_min are kept.)
+        Number of series of the same kind that are drawn for the sampling error; 0 leaves it out.
+    choices : bool
+        Whether to find out what another delay and another m_max would give, from at most 10,000 samples.
     stationarity : bool
         Whether to test the series for stationarity.
     predictive : int
@@ -92,46 +105,81 @@ def quantify(
     >>> abs(result.D.value - 1.21) < 0.15, result.unit  # the dimension of the Hénon attractor is 1.21
     (True, 'nats')
 
-    A caveat is a sentence that says why not to trust the numbers:
+    Noise has no scaling region, and no excess entropy:
 
     >>> from quantify.systems import UniformNoise
-    >>> caveat = quantify(UniformNoise().sample(2000, 1), m_max=3, replicates=0).caveats[0]
-    >>> "the series cannot be told from noise" in caveat
-    True
+    >>> noise = quantify(UniformNoise().sample(2000, 1), m_max=3, replicates=20)
+    >>> noise.scaling_region, abs(noise.PI.value) < 0.02
+    (False, True)
     """
     generator = np.random.default_rng(rng)
-    tau_from = "given"
+    report = look_over(series)
+    x, tame = report.series, report.tamed()
+    tau_from, scatter = "given", 0.0
     if tau is None:
-        delay = choose_delay(series)
+        delay = choose_delay(tame)
         tau, tau_from = delay.tau, delay.rule
-    sums = correlation_sums(
-        series,
-        tau=tau,
-        m_max=m_max,
-        eps=eps,
-        theiler=theiler,
-        exact=exact,
-        blocks=BLOCKS if replicates else 0,
-        rng=generator,
-        progress=_part(progress, 0.0, 0.5 if predictive else 0.9),
-    )
-    result = quantify_sums(
-        sums,
+        if replicates:
+            scatter = delay_scatter(tame, delay, generator)
+    if theiler is None:
+        theiler = theiler_window(tame)
+    counting: dict[str, Any] = {
+        "m_max": m_max,
+        "eps": None if eps is None else as_array("eps", eps, float) / report.scale,
+        "largest": float(np.ptp(tame, axis=0).max()) if report.wild.any() else None,
+        "theiler": theiler,
+        "exact": exact,
+        "blocks": BLOCKS if replicates else 0,
+        "rng": generator,
+    }
+    shares = (0.0, 0.45, 0.6, 0.7) if predictive else (0.0, 0.6, 0.85, 1.0)
+    sums = correlation_sums(x, tau=tau, **counting, progress=_part(progress, *shares[:2]))
+    varied: dict[str, Floats] = {}
+    slope: Floats | float = 0.0
+    if choices:
+        given = None if eps_range is None else (eps_range[0] / report.scale, eps_range[1] / report.scale)
+        varied, slope = vary(
+            x,
+            tau,
+            m_max,
+            given,
+            _part(progress, *shares[1:3]),
+            eps=sums.eps,
+            theiler=theiler,
+            s_min=s_min,
+            **decomposition,
+        )
+    result = _assemble(
+        _in_units(sums, report.scale),
         eps_range=eps_range,
         s_min=s_min,
         replicates=replicates,
         rng=generator,
-        stationarity=asdict(test_stationarity(series)) if stationarity else None,
-        progress=_part(progress, *((0.5, 0.6) if predictive else (0.9, 1.0))),
-        **decomposition,
+        varied=varied,
+        tau_scatter=scatter * slope,
+        stationarity=asdict(test_stationarity(tame)) if stationarity else None,
+        report=report,
+        progress=_part(progress, *shares[2:]),
+        decomposition=decomposition,
     )
     result = replace(result, settings=result.settings | {"tau_from": tau_from})
+    if result.stochastic_below is not None and not result.scaling_region and tau_from != "given" and tau > 1:
+        # The excess entropy of a process is that of all its samples, not of every tau-th.
+        each = _in_units(correlation_sums(x, tau=1, **counting), report.scale)
+        # A smooth series looks deterministic from sample to sample: its noise shows at the longer delay only.
+        if stochastic_below(decompose(each, s_min=s_min, **decomposition)) is not None:
+            result = _with_limits(result, each, generator)
     if predictive:
-        scan = _scan_predictive(series, result, predictive, generator, _part(progress, 0.6, 1.0))
+        scan = _scan_predictive(x, result, predictive, generator, _part(progress, shares[3], 1.0))
         result = replace(result, predictive_information=scan)
     if progress is not None:
         progress(1.0, 1.0)
     return result
+
+
+def _in_units(sums: CorrelationSums, scale: float) -> CorrelationSums:
+    """Scales in the unit of the user's series again."""
+    return replace(sums, eps=sums.eps * scale, resolution=sums.resolution * scale)
 
 
 def _part(progress: Progress | None, start: float, end: float) -> Progress | None:
@@ -179,7 +227,7 @@ def quantify_sums(
     sums: CorrelationSums,
     *,
     eps_range: tuple[float, float] | None = None,
-    s_min: float = 0.07,
+    s_min: float | tuple[float, float] = S_MIN,
     replicates: int = 100,
     rng: Rng = 0,
     stationarity: dict[str, Any] | None = None,
@@ -211,23 +259,51 @@ def quantify_sums(
     >>> result.settings["range_from"]
     'given'
     """
-    parts = decompose(sums, s_min=s_min, **decomposition)
-    quoted, range_from = _choose_range(parts, eps_range)
-    found = estimates(
+    result = _assemble(
         sums,
-        parts,
-        quoted,
-        replicates if sums.blocks is not None else 0,
-        np.random.default_rng(rng),
-        progress,
+        eps_range=eps_range,
+        s_min=s_min,
+        replicates=replicates,
+        rng=np.random.default_rng(rng),
+        stationarity=stationarity,
+        progress=progress,
+        decomposition=decomposition,
     )
-    return Quantification(
+    return replace(result, predictive_information=predictive_information)
+
+
+def _assemble(
+    sums: CorrelationSums,
+    *,
+    eps_range: tuple[float, float] | None,
+    s_min: float | tuple[float, float],
+    replicates: int,
+    rng: np.random.Generator,
+    stationarity: dict[str, Any] | None,
+    decomposition: dict[str, Any],
+    varied: dict[str, Floats] | None = None,
+    tau_scatter: Floats | float = 0.0,
+    report: DataReport | None = None,
+    progress: Progress | None = None,
+) -> Quantification:
+    """The result of correlation sums and of what was found out besides."""
+    parts = decompose(sums, s_min=s_min, **decomposition)
+    region = eps_range is not None or (parts.best_range() is not None and not too_long(sums))
+    # Given scales must exist: `over` says which there are.
+    quoted = parts.over(*eps_range) if eps_range is not None else quoted_range(parts, None, region)
+    assert quoted is not None
+    replicates = replicates if sums.blocks is not None else 0
+    drawn = replicated(sums, parts, eps_range, region, replicates, rng, progress)
+    freedom = sums.blocks.noise.freedom if replicates and sums.blocks is not None else 0
+    swept = {"s_min": over_s_min(sums, parts, eps_range, region)}
+    found = estimates(parts, quoted, drawn, freedom, (varied or {}) | swept, tau_scatter)
+    result = Quantification(
         E_state=found["E_state"],
         E_mem=found["E_mem"],
         E_core=found["E_core"],
         D=found["D"],
         range=quoted,
-        caveats=find_caveats(Evidence(sums, parts, quoted, found["E_core"], stationarity)),
+        caveats=(),
         sums=sums,
         entropies=entropies(sums),
         decomposition=parts,
@@ -236,20 +312,43 @@ def quantify_sums(
             "tau": sums.tau,
             "theiler": sums.theiler,
             "m_max": sums.m_max,
-            "s_min": s_min,
-            "range_from": range_from,
-            "replicates": replicates if sums.blocks is not None else 0,
+            "s_min": parts.settings["s_min"],
+            "range_from": "given" if eps_range else "all plausible ranges" if region else "no scaling region",
+            "replicates": replicates,
         },
         stationarity=stationarity,
-        predictive_information=predictive_information,
+        scaling_region=region,
+        stochastic_below=stochastic_below(parts),
+        convergence=of_shorter(sums, eps_range, s_min=s_min, **decomposition) if replicates else None,
+        data=report.facts if report is not None else None,
     )
+    result = _with_limits(result, sums, rng)
+    said = report.sentences if report is not None else ()
+    return replace(result, caveats=(*said, *find_caveats(Evidence.of(result))))
 
 
-def _choose_range(parts: Decomposition, given: tuple[float, float] | None) -> tuple[ScalingRange, str]:
-    """The range to average over and how it was chosen."""
-    if given is not None:
-        return parts.over(*given), "given"
-    best = parts.best_range()
-    if best is not None:
-        return best, "flattest deterministic"
-    return parts.over(parts.eps[-1], min(4 * parts.eps[-1], parts.eps[0])), "smallest reliable scales"
+def _with_limits(result: Quantification, sums: CorrelationSums, rng: np.random.Generator) -> Quantification:
+    """Add E and PI in the limit of small scales, where the smallest scales are stochastic.
+
+    Without a scaling region all of E is memory: it is the core complexity then, and there is no dimension.
+    """
+    if result.stochastic_below is None:
+        return result
+    some = LIMIT_REPLICATES if result.settings["replicates"] else 0
+    found = limits(sums, some, rng)
+    result = replace(result, E=found.get("E"), PI=found.get("PI"))
+    if result.scaling_region or not found:
+        return result
+    # Both tend to the same number. E_m may stand still over some m before it goes on growing; PI_m does not.
+    core = found.get("PI", found.get("E"))
+    assert core is not None
+    memory = Estimate(core.value, core.sampling, core.interval, 0.0, (core.value, core.value))
+    nan = math.nan
+    return replace(
+        result,
+        settings=result.settings | {"limit_tau": sums.tau},
+        E_state=Estimate(0.0, 0.0, (0.0, 0.0), 0.0, (0.0, 0.0)),
+        E_mem=memory,
+        E_core=memory,
+        D=Estimate(nan, nan, (nan, nan), nan, (nan, nan)),
+    )

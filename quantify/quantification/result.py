@@ -15,7 +15,7 @@ from quantify.entropy_curves import entropies
 from quantify.ksg import PredictiveInformation
 from quantify.plain import from_plain, to_plain
 from quantify.quantification.summary import short_text, summary_html, summary_text
-from quantify.quantification_data import QUANTITIES, Estimate, QuantificationData
+from quantify.quantification_data import QUANTITIES, Estimate, Limit, QuantificationData
 from quantify.scaling import ScalingFit
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _CURVES = (
     *("eps", "E_state", "E_eps", "E_mem", "E_core", "E_raw", "m_l", "m_u"),
     *("kappa", "deterministic", "no_fit", "extrapolated", "negative"),
 )
+_PLAIN = ("scaling_region", "stochastic_below", "convergence", "data")
 _COUNTS = ("pairs", "examined")
 _SUM_ARRAYS = ("eps", "C", "error", *_COUNTS)
 
@@ -53,14 +54,25 @@ class Quantification(QuantificationData):
     predictive_information : PredictiveInformation or None
         The KSG estimate over m and eta, if it was asked for; its `quoted` is the number at the smallest
         scale.
+    scaling_region : bool
+        Whether there is one; without, the four numbers are those of the small-scale limit if the series is
+        stochastic (all of E is memory, D is NaN), else of the smallest reliable scales.
+    stochastic_below : float or None
+        The scale below which the series is stochastic, if these are an octave or more.
+    E, PI : Limit or None
+        Excess entropy and predictive information in the limit of small scales, if these are stochastic.
+    convergence : dict or None
+        The four numbers from a "quarter" and from "half" of the series.
+    data : dict or None
+        What was found in the data before counting (`quantify.gate.look_over`).
 
     Examples
     --------
     >>> from quantify import Quantification, quantify
     >>> from quantify.systems import Henon
     >>> result = quantify(Henon().sample(5000, 1)[:, 0], m_max=5, replicates=20)
-    >>> result.settings["tau"], result.range.deterministic
-    (1, 1.0)
+    >>> result.settings["tau"], result.scaling_region
+    (1, True)
     >>> print(result.summary().splitlines()[0])
     Complexity of 5,000 samples: delay 1, 5 steps, in nats
     >>> Quantification.from_dict(result.to_dict()).E_core == result.E_core
@@ -98,6 +110,8 @@ class Quantification(QuantificationData):
                 "predictive_information": asdict(self.predictive_information)
                 if self.predictive_information
                 else None,
+                **{name: getattr(self, name) for name in _PLAIN},
+                **{name: asdict(limit) if (limit := getattr(self, name)) else None for name in ("E", "PI")},
             }
         )
 
@@ -112,7 +126,10 @@ class Quantification(QuantificationData):
         resolved, scan = values["decomposition_settings"], values["predictive_information"]
         parts = replace(decompose(sums, **resolved_arguments(resolved)), settings=resolved)
         return cls(
-            **{name: from_plain(values[name], Estimate) for name in QUANTITIES},
+            E_state=_estimate(values["E_state"]),
+            E_mem=_estimate(values["E_mem"]),
+            E_core=_estimate(values["E_core"]),
+            D=_estimate(values["D"]),
             range=from_plain(values["range"], ScalingRange, optional=("terms",)),
             caveats=tuple(values["caveats"]),
             sums=sums,
@@ -122,6 +139,9 @@ class Quantification(QuantificationData):
             settings=values["settings"],
             stationarity=values["stationarity"],
             predictive_information=PredictiveInformation.from_dict(scan) if scan else None,
+            **{name: values[name] for name in _PLAIN if name in values},
+            E=from_plain(values["E"], Limit) if values.get("E") else None,
+            PI=from_plain(values["PI"], Limit) if values.get("PI") else None,
             unit=values["unit"],
         )
 
@@ -133,3 +153,9 @@ class Quantification(QuantificationData):
         from quantify import plots
 
         return plots.quantification(self, series=series)
+
+
+def _estimate(values: dict[str, Any]) -> Estimate:
+    """An estimate as saved; files of earlier versions know no choices."""
+    choices = {name: tuple(interval) for name, interval in values.get("choices", {}).items()}
+    return replace(from_plain(values | {"choices": None}, Estimate), choices=choices)

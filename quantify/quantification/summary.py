@@ -17,21 +17,74 @@ EPS_MIN_WORDS = {
 }
 
 
-HEADINGS = ("value", "sampling", "over eps", "s_min in [.05, .1]")
+HEADINGS = ("value", "95 % interval", "other choices", "over eps")
+CHOICE_WORDS = {"tau": "the delay ± 25 %", "m_max": "m_max ± 2", "s_min": "s_min in [.05, .1]"}
 
 
 def summary_text(q: QuantificationData) -> str:
-    """The numbers with their uncertainties, the range they belong to, and what speaks against them."""
-    value, sampling, spread, s_min = HEADINGS
+    """Three lines first (what it is, how sure, the largest doubt), then the numbers and all that belongs to
+    them.
+    """
     return "\n".join(
         [
             _title(q),
-            f"{'':9}{value:>8}{sampling:>11}{spread:>11}{s_min:>21}",
+            *(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in headlines(q)),
+            "",
+            f"{'':9}" + "".join(f"{head:>16}" for head in HEADINGS),
             *(_row(name, getattr(q, name)) for name in QUANTITIES),
             *(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in [*_account(q), _verdict(q)]),
             *(textwrap.fill(f"- {line}", WIDTH, subsequent_indent="  ") for line in q.caveats),
         ]
     )
+
+
+def headlines(q: QuantificationData) -> list[str]:
+    """What it is, how sure, and the largest doubt, in three sentences."""
+    core = q.E_core
+    below = "" if q.stochastic_below is None else f", stochastic below eps = {q.stochastic_below:.3g}"
+    if q.scaling_region:
+        what = (
+            f"Deterministic over eps {q.range.lo:.3g} to {q.range.hi:.3g}{below}: core complexity "
+            f"{_short(core.value)} nats (state {_short(q.E_state.value)}, memory {_short(q.E_mem.value)}), "
+            f"dimension {_short(q.D.value)}."
+        )
+    elif q.E is not None or q.PI is not None:
+        parts = [
+            f"{name} {_short(limit.value)} ± {_short(limit.sampling)}"
+            for name, limit in (("excess entropy", q.E), ("predictive information", q.PI))
+            if limit is not None
+        ]
+        delay = q.settings.get("limit_tau")
+        at = f" at delay {delay}" if delay is not None and delay != q.sums.tau else ""
+        what = (
+            f"No scaling region{below}: in the limit of small scales{at} {', '.join(parts)} nats, all of it "
+            "memory."
+        )
+    else:
+        what = f"No scaling region{below}: the numbers are those of the smallest reliable scales."
+    sure = "How sure: not known, for the correlation sums carry no block counts."
+    if math.isfinite(core.sampling):
+        sure = "How sure: another series like this one gives E_core within {} to {} nats (95 %).".format(
+            *map(_short, core.interval)
+        )
+    return [what, sure, f"Largest doubt: {_doubt(q)}"]
+
+
+def _doubt(q: QuantificationData) -> str:
+    """The largest of the uncertainties, in words."""
+    core = q.E_core
+    reach = {"chance": (core.interval[1] - core.interval[0]) / 2 if math.isfinite(core.sampling) else 0.0}
+    words = {"chance": "chance, that is, the length of the series."}
+    for choice, (low, high) in core.choices.items():
+        reach[choice] = max(high - core.value, core.value - low)
+        words[choice] = f"{CHOICE_WORDS[choice]} gives E_core from {_short(low)} to {_short(high)} nats."
+    half = (q.convergence or {}).get("half", {}).get("E_core", math.nan)
+    if q.scaling_region and math.isfinite(half):
+        reach["length"] = abs(core.value - half)
+        words["length"] = f"half of the series gives {_short(half)} nats."
+    if q.stationarity is not None and not q.stationarity["stationary"]:
+        return "the series is not stationary (see below)."
+    return words[max(reach, key=lambda name: reach[name])]
 
 
 def summary_html(q: QuantificationData) -> str:
@@ -45,8 +98,9 @@ def summary_html(q: QuantificationData) -> str:
     )
     account = "".join(f"<p>{escape(line)}</p>" for line in [*_account(q), _verdict(q)])
     caveats = "".join(f"<li>{escape(line)}</li>" for line in q.caveats)
+    first = "".join(f"<p>{escape(line)}</p>" for line in headlines(q))
     return (
-        f"<div><table><caption>{escape(_title(q))}</caption>"
+        f"<div>{first}<table><caption>{escape(_title(q))}</caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
         f"{account}{f'<ul>{caveats}</ul>' if caveats else ''}</div>"
     )
@@ -83,10 +137,12 @@ def _account(q: QuantificationData) -> list[str]:
     ]
     if q.predictive_information is not None:
         p = q.predictive_information
-        number, points = p.quoted, p.settings["points"]
+        number = p.quoted
         text.append(
-            f"Predictive information (KSG, k = {p.k}, at most {points:,} points): {number.value:.2f} nats at "
-            f"m = {number.m}, eta = {number.eta:.3g}; {number.half:.2f} from half the data."
+            f"Predictive information at delay {p.tau} (KSG, k = {number.k or p.k}, {number.coordinates} "
+            "coordinates): "
+            f"{number.value:.2f} nats at m = {number.m}, eta = {number.eta:.3g}, ± {number.error:.2f}; "
+            f"{number.half:.2f} from half the data."
         )
     return text
 
@@ -98,16 +154,15 @@ def _verdict(q: QuantificationData) -> str:
 
 
 def _cells(name: str, e: Estimate) -> tuple[str, str, str, str]:
-    """Value, sampling error, spread over the scales and the interval over s_min, as words."""
-    low, high = e.s_min_interval
-    s_min = "" if name == "D" else f"{_short(low)} to {_short(high)}"
-    return _short(e.value), f"± {_short(e.sampling)}", f"± {_short(e.spread)}", s_min
+    """Value, interval, what other choices give, and spread over the scales, as words."""
+    interval = "{} to {}".format(*map(_short, e.interval)) if math.isfinite(e.sampling) else ""
+    choices = "{} to {}".format(*map(_short, e.choice_interval)) if e.choices else ""
+    return _short(e.value), interval, choices, f"± {_short(e.spread)}" if math.isfinite(e.spread) else ""
 
 
 def _row(name: str, e: Estimate) -> str:
-    value, sampling, spread, s_min = _cells(name, e)
-    return f"{name:9}{value:>8}{sampling:>11}{spread:>11}{s_min:>21}".rstrip()
+    return (f"{name:9}" + "".join(f"{cell:>16}" for cell in _cells(name, e))).rstrip()
 
 
 def _short(value: float) -> str:
-    return "?" if math.isnan(value) else f"{value:.2f}"
+    return "none" if math.isnan(value) else f"{value:.2f}"

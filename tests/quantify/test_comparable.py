@@ -10,6 +10,7 @@ from quantify.systems import Henon
 OPTIONS = {"tau": 1, "m_max": 4}
 
 
+@pytest.mark.long
 def test_the_same_behaviour_at_twice_the_size_has_the_same_numbers_on_relative_scales() -> None:
     series = Henon().sample(1500, 1)[:, 0]
     small, large = (

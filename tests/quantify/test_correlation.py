@@ -273,7 +273,29 @@ def test_blocks_add_up() -> None:
     np.testing.assert_array_equal(sums.blocks.total, expected)
 
 
-def test_block_bootstrap_has_the_right_size() -> None:
+def test_noise_equals_the_analysis_of_variance() -> None:
+    sums = correlation_sums(Henon().sample(600, 3)[:, 0], tau=1, m_max=2, eps=[0.5, 0.2], theiler=5, blocks=8)
+    noise = sums.blocks.noise
+    for m, k in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        of_points, of_pairs = naive.noise_of_pairs(sums.blocks.close[:, :, m, k], sums.blocks.total)
+        assert noise.of_points[m, k] == pytest.approx(of_points, rel=1e-9)
+        assert noise.of_pairs[m, k] == pytest.approx(of_pairs, rel=1e-9)
+    drawn = [noise.draw(np.random.default_rng(seed)) for seed in range(2000)]
+    # 2,000 draws: a standard deviation is known to 1.6 %.
+    np.testing.assert_allclose(np.std(drawn, axis=0), noise.sd, rtol=0.08)
+
+
+def test_what_repeats_itself_is_no_noise() -> None:
+    """The blocks of a torus differ in their phases, by rule: its correlation sums are known far better."""
+    t = np.arange(6000)
+    x = np.sin(0.1 * t) + np.sin(0.1 * np.sqrt(3) * t)
+    sums = correlation_sums(x, tau=8, m_max=4, eps=[0.5], theiler=50, blocks=16)
+    close, total = sums.blocks.close, sums.blocks.total
+    scatter = (close[0, 1:, 3, 0] / total[0, 1:]).std() / sums.C[3, 0]
+    assert sums.blocks.noise.sd[3, 0] < scatter / 4
+
+
+def test_replicates_have_the_right_size() -> None:
     """Its spread over replicates agrees with the spread over independent realisations."""
     eps = [0.5, 0.1]
 
@@ -451,7 +473,8 @@ def test_works_without_compilation() -> None:
         "import numpy as np, quantify.correlation.estimate as c\n"
         "x = np.sin(np.arange(70.0)**1.5)\n"
         # Far more than the range too: what lies behind the end of the series must not be looked at.
-        "E = np.concatenate([np.ptp(x) * np.linspace(2.1, 1.9, 9), [1.0, .3, .1]])\n"
+        # More scales than a signed byte has positive values: sums of bytes must not run over.
+        "E = np.concatenate([np.ptp(x) * np.linspace(2.1, 1.9, 9), np.geomspace(1.0, .01, 150)])\n"
         "a = c.correlation_sums(x, tau=2, m_max=4, eps=E, theiler=2, exact=True, workers=1)\n"
         "c.SMALL_WORK = 0\n"
         "b = c.correlation_sums(x, tau=2, m_max=4, eps=E, theiler=2, workers=1)\n"

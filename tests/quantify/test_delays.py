@@ -16,7 +16,8 @@ def test_mutual_information_equals_the_naive_one():
     codes[1:] = np.where(np.arange(299) % 3, codes[:-1], codes[1:])
     for lag in (0, 1, 7):
         expected = naive.mutual_information(codes[: len(codes) - lag], codes[lag:])
-        assert delays._mutual_information(codes, lag, 5) == pytest.approx(expected, abs=1e-12)
+        tables = delays._tables(codes, lag, 5, 3)
+        assert delays._information(tables.sum(axis=0)) == pytest.approx(expected, abs=1e-12)
 
 
 def test_autocorrelation_equals_its_definition():
@@ -136,3 +137,14 @@ def test_long_series_take_no_longer_and_give_the_same():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(QuantifyError, match=message):
         call()
+
+
+def test_the_scatter_of_a_delay_is_what_realisations_scatter_by():
+    series = [Lorenz().sample(20_000, seed)[:, 0] for seed in range(6)]
+    found = [choose_delay(x) for x in series]
+    actual = np.std(np.log([delay.tau for delay in found]), ddof=1)
+    claimed = np.mean([delays.delay_scatter(x, delay) for x, delay in zip(series, found, strict=True)])
+    # A standard deviation of six is known to 30 %.
+    assert 0.3 < claimed / actual < 3
+    noise = UniformNoise().sample(3000, 1)
+    assert delays.delay_scatter(noise, choose_delay(noise)) == 0

@@ -1,7 +1,8 @@
 """Predictive information: equal to the definition, right where the answer is known, clear about bad input."""
 
+import json
 import warnings
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quantify import DtypeError, QuantifyError
-from quantify.ksg import Quoted, neighbours, predictive_information
+from quantify.ksg import neighbours, predictive_information, quote
 from quantify.ksg.coordinates import embed
-from quantify.ksg.estimate import _mutual_information, _neighbourhoods
+from quantify.ksg.mutual_information import mutual_information, neighbourhoods
+from quantify.plain import to_plain
 from quantify.systems import AR2, AutoRegressive, Lorenz, UniformNoise
 from tests import naive
 
@@ -34,9 +36,9 @@ def test_counts_equal_the_naive_ones(algorithm, theiler, kind, dim, split):
     for n, k in [(11, 1), (32, 4), (33, 3), (257, 20), (300, 4)]:
         columns = random_columns(rng, kind, dim, n)
         counts, value = naive.ksg(columns, split, k, algorithm, theiler)
-        fast, distance = _neighbourhoods(columns, split, k, algorithm, theiler)
+        fast, distance = neighbourhoods(columns, split, k, algorithm, theiler)
         np.testing.assert_array_equal(fast, counts)
-        estimate, zero = _mutual_information(columns, split, k, algorithm, theiler)
+        estimate, zero = mutual_information(columns, split, k, algorithm, theiler)
         assert zero == np.mean(distance == 0)
         if zero <= 0.5:
             assert estimate == pytest.approx(value, abs=1e-12)  # the same sum in another order
@@ -64,10 +66,10 @@ def test_two_clusters_by_hand():
     # is none; so n_x = n_y = 0 and the estimate is psi(1) + psi(4) - 2 psi(1) = psi(4) - psi(1) = 1 + 1/2 +
     # 1/3.
     columns = np.array([[0.0, 1, 10, 11]] * 2)
-    value, _ = _mutual_information(columns, 1, 1, 1, 0)
+    value, _ = mutual_information(columns, 1, 1, 1, 0)
     assert value == pytest.approx(1 + 1 / 2 + 1 / 3)
     # Algorithm 2: "at most as far as the neighbour" holds for one point: psi(1) - 1 + psi(4) - 2 psi(1).
-    value, _ = _mutual_information(columns, 1, 1, 2, 0)
+    value, _ = mutual_information(columns, 1, 1, 2, 0)
     assert value == pytest.approx(1 / 2 + 1 / 3)
 
 
@@ -91,7 +93,7 @@ def test_gaussian_pair(algorithm, k):
 @pytest.mark.parametrize("coordinates", ["delay", "canonical"])
 def test_independent_values_carry_no_information(coordinates):
     x = UniformNoise().sample(20_000, 2)
-    found = predictive_information(x, tau=1, m=[1, 2, 3], k=4, coordinates=coordinates)
+    found = predictive_information(x, tau=1, m=[1, 2, 3], k=4, coordinates=coordinates, quoted=0)
     # Scatter over seeds at this length: .005 (m = 1) to .009 (m = 3).
     assert np.abs(found.PI).max() < 0.03
 
@@ -103,7 +105,9 @@ def ar2_information(n, seed, tau):
     are correlated at .9985, hence canonical ones.
     """
     x = AR2.sample(n, seed)
-    found = predictive_information(x, tau=tau, m=[1, 2], k=4, theiler=30, coordinates="canonical", half=False)
+    found = predictive_information(
+        x, tau=tau, m=[1, 2], k=4, theiler=30, coordinates="canonical", half=False, quoted=0
+    )
     gaussian = []
     for m in (1, 2):
         K = np.cov(embed(x[None], 2 * m, tau))
@@ -178,13 +182,71 @@ def test_thinned_points_equal_a_thinned_series():
 def test_the_number_to_quote_is_at_the_smallest_scale_that_has_one():
     found = predictive_information(AR2.sample(500, 1), tau=1, m=[1, 2, 3], k=4, eta=[1.0, 0.1])
     best = int(found.PI[1].argmax())
-    assert found.quoted == Quoted(
-        found.PI[1, best], pytest.approx(found.half[:, 1, best].mean()), found.m[best], 0.1
-    )
+    largest = found.largest
+    assert (largest.value, largest.m, largest.eta) == (found.PI[1, best], found.m[best], 0.1)
+    assert largest.half == pytest.approx(found.half[:, 1, best].mean()) and np.isnan(largest.error)
     broken = replace(found, PI=np.stack([found.PI[0], np.full(3, np.nan)]))
-    assert broken.quoted.eta == 1.0 and broken.quoted.value == found.PI[0].max()
-    none = replace(found, PI=np.full((2, 3), np.nan))
+    assert broken.largest.eta == 1.0 and broken.largest.value == found.PI[0].max()
+    none = replace(found, PI=np.full((2, 3), np.nan), quote=None)
     assert np.isnan(none.quoted.value)
+
+
+def test_the_number_to_quote_is_the_canonical_one_whatever_the_scan():
+    x = AR2.sample(600, 1)
+    found = predictive_information(x, tau=1, m=[1, 2], k=20, eta=[1.0, 0.5], points=200, rng=3)
+    assert found.quoted.k == 4 and found.quoted.eta == 0 and found.k == 20
+    assert found.quoted == quote(x, tau=1, m=[1, 2], rng=3)
+    plain = json.loads(json.dumps(to_plain(asdict(found))))
+    assert type(found).from_dict(plain).quoted == found.quoted
+    assert type(found).from_dict({k: v for k, v in plain.items() if k != "quote"}).quoted == found.largest
+    without = predictive_information(x, tau=1, m=[1, 2], k=20, eta=[1.0, 0.5], points=200, rng=3, quoted=0)
+    assert without.quote is None and without.quoted == found.largest
+
+
+def test_quoted_information_of_ar2():
+    process = AutoRegressive((1.6, -0.8))
+    found = [quote(process.sample(10_000, seed), tau=1, m=[1, 2, 3]) for seed in range(4)]
+    assert [f.m for f in found] == [2] * 4
+    # 1.802 nats exactly; one series scatters by .022, so the mean of four by .011.
+    assert np.mean([f.value for f in found]) == pytest.approx(process.PI(2), abs=0.03)
+    # Scatter of eighths of 10,000: 7 degrees of freedom each, 28 together.
+    assert 0.012 < np.sqrt(np.mean([f.error**2 for f in found])) < 0.04
+
+
+def test_quoted_information_has_no_bias_in_many_coordinates():
+    process = AutoRegressive((0.5, -0.3, 0.2, 0.1, -0.4))
+    x = process.sample(6000, 1)
+    plain = predictive_information(x, tau=1, m=5, k=4, coordinates="canonical", half=False, quoted=0)
+    found = quote(x, tau=1, m=5)
+    # Ten coordinates: nearest neighbours alone miss .12 nats; single series scatter by .04.
+    assert plain.PI[0, 0] < process.PI(5) - 0.06
+    assert found.bias < -0.08 and found.value == pytest.approx(process.PI(5), abs=0.1)
+
+
+def test_quoted_information_knows_redundant_observables():
+    process = AutoRegressive((0.8,))
+    one, two = process.sample(4000, 1), process.sample(4000, 2)
+    both = np.stack([one, two], axis=1)
+    more = np.stack([one, two, one], axis=1)
+    expected = 2 * process.PI(1)
+    # A column twice adds nothing; single series scatter by .035.
+    assert quote(both, tau=1, m=1).value == pytest.approx(expected, abs=0.1)
+    assert quote(more, tau=1, m=1).value == pytest.approx(quote(both, tau=1, m=1).value, abs=0.03)
+
+
+@pytest.mark.parametrize("f", [lambda x: x**3, np.exp, lambda x: 1e-300 * x])
+def test_quoted_information_is_invariant_under_monotone_maps(f):
+    x = AutoRegressive((0.7, -0.3)).sample(1000, 1)
+    assert quote(f(x), tau=1, m=[1, 2]) == quote(x, tau=1, m=[1, 2])
+
+
+def test_quoted_information_of_what_is_short_periodic_or_rounded():
+    x = AR2.sample(4000, 1)
+    assert np.isnan(quote(x[:20], tau=10, m=[1, 2]).value)
+    assert np.isfinite(quote(np.sin(0.3 * np.arange(1000)), tau=5, m=[1, 2, 3]).value)
+    process = AutoRegressive((0.8,))
+    rounded = np.round(process.sample(4000, 1), 1)
+    assert quote(rounded, tau=1, m=1).value == pytest.approx(process.PI(1), abs=0.08)
 
 
 def test_result_carries_its_settings():
@@ -196,7 +258,7 @@ def test_result_carries_its_settings():
     assert (found.n, found.d, found.tau, found.k, found.theiler) == (500, 2, 2, 3, 2)
     assert (found.algorithm, found.coordinates, found.unit) == (2, "delay", "nats")
     assert found.m.tolist() == [2, 1] and found.eta.tolist() == [1.0, 0.1]
-    assert found.quoted.value == found.PI[1].max()
+    assert found.largest.value == found.PI[1].max()
     assert seen == [(i, 12) for i in range(1, 13)]
 
 

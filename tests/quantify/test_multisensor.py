@@ -24,10 +24,10 @@ def test_dimension_is_that_of_the_attractor(sums) -> None:
 
 
 def test_one_step_holds_the_whole_state(sums) -> None:
-    """Two observables see the state at once: only the first term depends on eps, and kappa = 1 - D / 2."""
+    """Two observables see the state at once: only the first term depends on eps, and nothing is left over."""
     parts = decompose(sums)
     inside = (parts.eps >= LO) & (parts.eps <= HI)
     assert (parts.m_l[inside] == 1).all() and (parts.m_u[inside] == 1).all()
     assert parts.deterministic[inside].all()
-    # D is known within .05, which is .025 of kappa; the segments' slopes follow the Cantor set's steps.
-    assert parts.over(LO, HI).kappa == pytest.approx(1 - 1.21 / 2, abs=0.05)
+    # H_1 has the slope D, and so has the first term; the segments' slopes follow the Cantor set's steps.
+    assert parts.over(LO, HI).kappa == pytest.approx(0, abs=0.06)

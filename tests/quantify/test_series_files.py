@@ -86,3 +86,30 @@ def test_a_colon_belongs_to_the_path_where_such_a_file_exists(tmp_path: Path) ->
     assert split_source(str(odd)) == (odd, "")
     assert split_source("data.h5:/g/x") == (Path("data.h5"), "/g/x")
     assert split_source("data.csv") == (Path("data.csv"), "")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_data(tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_bytes("\ufeff1\n2\n3\n".encode())
+    assert read_series(str(tmp_path / "n.csv")).values.tolist() == [1, 2, 3]
+    (tmp_path / "h.csv").write_bytes("\ufeffa,b\n1,2\n".encode())
+    assert read_series(str(tmp_path / "h.csv"), "a").values.tolist() == [1]
+
+
+def test_a_first_row_of_numbers_and_words_is_no_header(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("1,missing\n2,3\n")
+    with pytest.raises(QuantifyError, match="first row holds 'missing' beside numbers"):
+        read_series(str(tmp_path / "x.csv"), "1")
+
+
+def test_rows_that_are_not_there_are_not_read_as_numbers(tmp_path: Path) -> None:
+    layout = h5py.VirtualLayout((5,), "f8")
+    layout[:] = h5py.VirtualSource("gone.h5", "x", (5,))
+    with h5py.File(tmp_path / "v.h5", "w") as file:
+        file.create_virtual_dataset("x", layout)
+    with pytest.raises(QuantifyError, match=r"gone.h5, which does not exist"):
+        read_series(f"{tmp_path}/v.h5:/x")
+    with h5py.File(tmp_path / "g.h5", "w") as file:
+        file["learning/sensors"], file["commit"] = [[1.0], [0.0]], [1, 0, 1, 0]
+        file["learning/sensors"].attrs["every"] = 1
+    with pytest.raises(QuantifyError, match="not finished"):
+        read_series(f"{tmp_path}/g.h5:/learning/sensors")

@@ -5,10 +5,31 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from quantify import QuantifyError, systems
-from quantify.systems import AR2, AutoRegressive, Henon, Lorenz, QuasiPeriodic, UniformNoise
+from quantify.systems import (
+    AR2,
+    ARMA,
+    EVEN,
+    AutoRegressive,
+    FractionalNoise,
+    Henon,
+    HiddenMarkov,
+    Ikeda,
+    Logistic,
+    Lorenz,
+    Noisy,
+    QuasiPeriodic,
+    Roessler,
+    SkewTent,
+    UniformNoise,
+    VectorAutoRegressive,
+)
 from tests import naive
 
-SYSTEMS = [Lorenz(), Lorenz(noise=0.01), Henon(), AR2, UniformNoise(), QuasiPeriodic()]
+SYSTEMS = [
+    *(Lorenz(), Lorenz(noise=0.01), Roessler(), Henon(), Logistic(), SkewTent(), Ikeda()),
+    *(AR2, ARMA((0.5,), (0.4, 0.3)), FractionalNoise(0.3), VectorAutoRegressive(((0.5, 0.4), (-0.4, 0.5)))),
+    *(UniformNoise(), QuasiPeriodic(), QuasiPeriodic(noise=0.1), EVEN, Noisy(Henon(), 0.1)),
+]
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=repr)
@@ -29,7 +50,7 @@ def test_impossible_lengths_are_refused(system, n):
 @pytest.mark.parametrize("noise", [0.0, 0.05])
 def test_lorenz_kernel_equals_the_naive_integration(noise):
     arguments = (np.array([1.0, 2.0, 20.0]), 30, 5, 10.0, 28.0, 8 / 3, 1e-3, noise)
-    fast = systems._lorenz(*arguments, np.random.default_rng(1))
+    fast = systems.flows._lorenz(*arguments, np.random.default_rng(1))
     slow = naive.lorenz(*arguments, np.random.default_rng(1))
     # Only the order of additions differs; over .15 time units chaos multiplies rounding by less than 10.
     np.testing.assert_allclose(fast, slow, rtol=1e-12)
@@ -69,7 +90,7 @@ def test_lorenz_noise_is_dynamic_and_of_the_stated_strength():
 def test_henon_kernel_equals_the_naive_map():
     arguments = (0.1, 0.0, 40, 1.4, 0.3)
     # a x² and a (x x) may round differently; 40 steps multiply that by e^(.42 * 40) at most.
-    np.testing.assert_allclose(systems._henon(*arguments), naive.henon(*arguments), atol=1e-8)
+    np.testing.assert_allclose(systems.maps._henon(*arguments), naive.henon(*arguments), atol=1e-8)
 
 
 def test_henon_attractor_has_its_known_numbers():
@@ -103,6 +124,27 @@ def test_divergence_is_an_error(system):
         (lambda: AutoRegressive((0.5, np.nan)), "finite coefficient"),
         (lambda: AutoRegressive(()), "at least one"),
         (lambda: AutoRegressive((0.5,), sigma=0), "sigma = 0"),
+        (lambda: ARMA(b=(np.inf,)), "finite coefficients"),
+        (lambda: ARMA(a=(1.2,)), "not stationary"),
+        (lambda: FractionalNoise(0.5), "d = 0.5"),
+        (lambda: FractionalNoise(0.2, sigma=-1), "sigma = -1"),
+        (lambda: VectorAutoRegressive(((0.5, 0.1),)), "square"),
+        (lambda: VectorAutoRegressive(((1.1, 0.0), (0.0, 0.1))), "not stationary"),
+        (lambda: VectorAutoRegressive(((0.5,),), ((-1.0,),)), "positive eigenvalues"),
+        (lambda: HiddenMarkov(((1.0,),), (0.0, 1.0), 0.1), "shape"),
+        (lambda: HiddenMarkov(((0.5, 0.6), (0.5, 0.5)), (0.0, 1.0), 0.1), "add up to 1"),
+        (lambda: HiddenMarkov(((0.0, 1.0), (1.0, 0.0)), (0.0, 1.0), 0.1), "make them mix"),
+        (lambda: HiddenMarkov(((1.0, 0.0), (0.0, 1.0)), (0.0, 1.0), 0.1), "make them mix"),
+        (lambda: HiddenMarkov(((0.5, 0.5), (0.5, 0.5)), (0.0, 1.0), 0.0), "noise = 0"),
+        (lambda: Noisy(Henon(), 0.0), "noise = 0"),
+        (lambda: Noisy(Henon(), 0.1, runs=1), "runs = 1"),
+        (lambda: QuasiPeriodic(noise=-0.1), "cannot be negative"),
+        (lambda: QuasiPeriodic().PI(1), "Without noise"),
+        (lambda: QuasiPeriodic(noise=1e-3).PI(1), "stretches, of 50,000"),
+        (lambda: AR2.shannon_PI(1), "does not know its density"),
+        (lambda: Logistic(4.1), "r = 4.1"),
+        (lambda: SkewTent(0.5), "a = 0.5"),
+        (lambda: Roessler(step=0.03), "whole number of steps"),
         (lambda: UniformNoise(1, 1), "below high"),
         (lambda: QuasiPeriodic((0.1,), (1.0, 2.0)), "one amplitude for each"),
         (lambda: AR2.H(-1), "m = -1"),

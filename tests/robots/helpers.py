@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from math import cos, sin
 from typing import Any
 
 import numpy as np
-import pybullet as p
+import pytest
 
-from robots import ROBOTS, RobotEnv
+from robots import ENGINES, ROBOTS, RobotEnv, engine_version
+
+HERE = [engine for engine in ENGINES if engine_version(engine)]
+"""Engines that are installed."""
+every_robot = pytest.mark.parametrize("name", ROBOTS)
+every_engine = pytest.mark.parametrize("engine", HERE)
+only_bullet = pytest.mark.skipif("pybullet" not in HERE, reason="PyBullet is not installed")
 
 
-def make(name: str, **config: Any) -> RobotEnv:
-    entry = ROBOTS[name]
-    return entry.env(entry.config(**config))
+def make(name: str, engine: str | None = None, **config: Any) -> RobotEnv:
+    return ROBOTS[name].env(engine=engine, **config)
 
 
 def actions(env: RobotEnv, n: int, seed: int = 0) -> np.ndarray:
@@ -40,20 +46,41 @@ def digest(observations: np.ndarray) -> str:
 def energy(env: RobotEnv) -> tuple[float, float]:
     """Kinetic and potential energy, summed over the links from their velocities and moments of inertia."""
     world = env.world
-    states = p.getLinkStates(
-        world.robot,
-        world.joints,
-        computeLinkVelocity=1,
-        computeForwardKinematics=1,
-        physicsClientId=world.client,
-    )
-    parts = [(-1, world.position, world.orientation, world.velocity, world.spin)]
-    parts += [(i, s[0], s[1], s[6], s[7]) for i, s in zip(world.joints, states, strict=True)]
+    parts = zip(world.masses().values(), world.inertia(), *world.links(), strict=True)
     kinetic = potential = 0.0
-    for index, position, orientation, velocity, spin in parts:
-        info = p.getDynamicsInfo(world.robot, index, physicsClientId=world.client)
-        mass, moments = info[0], np.array(info[2])
-        turned = np.reshape(p.getMatrixFromQuaternion(orientation), (3, 3)).T @ spin
-        kinetic += 0.5 * mass * np.dot(velocity, velocity) + 0.5 * moments @ turned**2
+    for mass, inertia, position, frame, velocity, spin in parts:
+        turned = frame.T @ spin
+        kinetic += 0.5 * mass * velocity @ velocity + 0.5 * turned @ inertia @ turned
         potential += mass * env.config.gravity * position[2]
     return float(kinetic), float(potential)
+
+
+def placed(name: str, engine: str | None = None, **config: Any) -> RobotEnv:
+    """A noiseless robot in its starting pose."""
+    env = make(name, engine, noise=0.0, **config)
+    env.reset(seed=0)
+    return env
+
+
+def place(env: RobotEnv, **changes: Any) -> None:
+    """Restore the present state with some of its arrays changed."""
+    env.restore(env.snapshot() | changes)
+
+
+def lifted(env: RobotEnv, height: float) -> np.ndarray:
+    base = env.snapshot()["base"]
+    base[2] += height
+    return base
+
+
+def turned(roll: float, yaw: float) -> list[float]:
+    """Quaternion (x, y, z, w) of a turn about x, then about z."""
+    a, b, c, d = sin(roll / 2), cos(roll / 2), sin(yaw / 2), cos(yaw / 2)
+    return [a * d, a * c, b * c, b * d]
+
+
+def speed(env: RobotEnv) -> float:
+    """Of the centre of mass, horizontally, over one control step [m/s]."""
+    before = env.centre_of_mass()
+    env.step(np.zeros(env.action_space.shape))
+    return float(np.hypot(*(env.centre_of_mass() - before)[:2]) / env.config.control_step)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from robots import ROBOTS, RobotError
+from robots import RobotError
 from robots.audit import Books, audit
-from tests.robots.helpers import energy, make
+from tests.robots.helpers import energy, every_engine, every_robot, make
 
 
 @dataclass
@@ -21,9 +21,10 @@ class Feedback:
         return np.tanh(self.C @ s + self.h)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-def test_books_agree_with_the_slow_sum_over_links(name: str) -> None:
-    body = make(name)
+@every_engine
+@every_robot
+def test_books_agree_with_the_slow_sum_over_links(name: str, engine: str) -> None:
+    body = make(name, engine)
     s, _ = body.reset(seed=1)
     n = len(body.motor_names)
     books = audit(body, Feedback(0.5 * np.eye(n, len(s)), np.full(n, 0.3)), s, 20)
@@ -32,9 +33,10 @@ def test_books_agree_with_the_slow_sum_over_links(name: str) -> None:
     assert not books.assisted.any()
 
 
-def test_in_weightless_flight_all_energy_comes_from_the_servos() -> None:
+@every_engine
+def test_in_weightless_flight_all_energy_comes_from_the_servos(engine: str) -> None:
     def missing(substeps: int) -> float:
-        body = make("hexapod", gravity=0.0, noise=0.0, substeps=substeps)
+        body = make("hexapod", engine, gravity=0.0, noise=0.0, substeps=substeps)
         body.reset(seed=1)
         snapshot = body.snapshot()
         snapshot["base"][2] += 5.0
@@ -58,8 +60,9 @@ def test_flights_are_long_stretches_without_touch_or_help() -> None:
     assert books.flights(2) == [(1, 4), (5, 7), (8, 10)]
 
 
-def test_the_support_against_turning_over_is_noted() -> None:
-    body = make("hexapod")
+@every_engine
+def test_the_support_against_turning_over_is_noted(engine: str) -> None:
+    body = make("hexapod", engine)
     body.reset(seed=1)
     snapshot = body.snapshot()
     snapshot["base"][2] += 0.5

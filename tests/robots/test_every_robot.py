@@ -15,7 +15,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import pybullet
 import pytest
 from gymnasium.utils import seeding
 from gymnasium.utils.env_checker import check_env
@@ -24,26 +23,25 @@ import robots
 from robots import ROBOTS, HexapodConfig, RobotEnv, RobotError
 from robots.body import Body, Motor
 from robots.randomness import ColouredNoise
-from tests.robots.helpers import actions, digest, make, run
+from tests.robots.helpers import actions, digest, every_engine, every_robot, make, only_bullet, run
 
 ROOT = Path(__file__).parents[2]
 
-every_robot = pytest.mark.parametrize("name", ROBOTS)
-
 
 @pytest.fixture
-def env(name: str) -> Iterator[RobotEnv]:
-    robot = make(name)
+def env(name: str, engine: str) -> Iterator[RobotEnv]:
+    robot = make(name, engine)
     yield robot
     robot.close()
 
 
+@every_engine
 @every_robot
-def test_gymnasiums_checker_has_nothing_to_say(name: str) -> None:
+def test_gymnasiums_checker_has_nothing_to_say(name: str, engine: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_env(gym.make("robots:" + ROBOTS[name].id).unwrapped)
-        passively_checked = gym.make("robots:" + ROBOTS[name].id, render_mode="rgb_array")
+        check_env(gym.make("robots:" + ROBOTS[name].id, engine=engine).unwrapped)
+        passively_checked = gym.make("robots:" + ROBOTS[name].id, engine=engine, render_mode="rgb_array")
         passively_checked.reset(seed=1)
         for _ in range(5):
             passively_checked.step(passively_checked.action_space.sample())
@@ -51,9 +49,10 @@ def test_gymnasiums_checker_has_nothing_to_say(name: str) -> None:
         passively_checked.close()
 
 
+@every_engine
 @every_robot
-def test_worlds_in_parallel_processes_agree_with_one_here(name: str, env: RobotEnv) -> None:
-    worlds = gym.make_vec("robots:" + ROBOTS[name].id, num_envs=2, vectorization_mode="async")
+def test_worlds_in_parallel_processes_agree_with_one_here(name: str, engine: str, env: RobotEnv) -> None:
+    worlds = gym.make_vec("robots:" + ROBOTS[name].id, engine=engine, num_envs=2, vectorization_mode="async")
     try:
         first, _ = worlds.reset(seed=[3, 4])
         assert np.array_equal(first[0], env.reset(seed=3)[0])
@@ -66,7 +65,8 @@ def test_worlds_in_parallel_processes_agree_with_one_here(name: str, env: RobotE
 
 
 @every_robot
-def test_data_sheet_is_complete(name: str, env: RobotEnv) -> None:
+def test_data_sheet_is_complete(name: str) -> None:
+    env = make(name)
     n, o = env.observation_space.shape, env.action_space.shape
     assert n == (len(env.sensor_names),) == (len(env.sensor_units),)
     assert o == (len(env.motor_names),)
@@ -91,8 +91,9 @@ def test_papers_robots_have_the_papers_sensors() -> None:
     ]
 
 
+@every_engine
 @every_robot
-def test_observations_stay_in_the_box_and_are_fresh(name: str, env: RobotEnv) -> None:
+def test_observations_stay_in_the_box_and_are_fresh(name: str, engine: str, env: RobotEnv) -> None:
     assert np.isfinite(env.observation_space.low).all() and np.isfinite(env.observation_space.high).all()
     before, _ = env.reset(seed=5)
     rng = np.random.default_rng(5)
@@ -113,7 +114,7 @@ STEPS = 300
 SCRIPT = """
 import numpy as np
 from tests.robots.helpers import digest, make, run
-env = make({name!r})
+env = make({name!r}, {engine!r})
 if {part!r} == "whole":
     env.reset(seed=11)
     first = run(env, {steps})
@@ -127,12 +128,15 @@ print(digest(first), digest(run(env, {steps}, start={steps})))
 """
 
 
+@every_engine
 @every_robot
-def test_same_bits_in_every_process_and_across_snapshots(name: str, env: RobotEnv, tmp_path: Path) -> None:
+def test_same_bits_in_every_process_and_across_snapshots(
+    name: str, engine: str, env: RobotEnv, tmp_path: Path
+) -> None:
     path = str(tmp_path / "snapshot.npz")
 
     def elsewhere(part: str) -> list[str]:
-        script = SCRIPT.format(name=name, part=part, path=path, steps=STEPS)
+        script = SCRIPT.format(name=name, engine=engine, part=part, path=path, steps=STEPS)
         done = subprocess.run(
             [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
         )
@@ -147,8 +151,9 @@ def test_same_bits_in_every_process_and_across_snapshots(name: str, env: RobotEn
     assert elsewhere("resumed")[1] == here[1]
 
 
+@every_engine
 @every_robot
-def test_a_restored_robot_still_touches_the_ground(name: str, env: RobotEnv) -> None:
+def test_a_restored_robot_still_touches_the_ground(name: str, engine: str, env: RobotEnv) -> None:
     env.reset(seed=3)
     for _ in range(100):
         env.step(np.zeros(env.action_space.shape, np.float32))
@@ -160,10 +165,11 @@ def test_a_restored_robot_still_touches_the_ground(name: str, env: RobotEnv) -> 
     assert env.motion()["contacts"] > 0
 
 
+@every_engine
 @every_robot
-def test_taking_a_snapshot_or_a_picture_changes_nothing(name: str) -> None:
+def test_taking_a_snapshot_or_a_picture_changes_nothing(name: str, engine: str) -> None:
     entry = ROBOTS[name]
-    plain, watched = entry.env(), entry.env(render_mode="rgb_array")
+    plain, watched = entry.env(engine=engine), entry.env(engine=engine, render_mode="rgb_array")
     plain.reset(seed=2)
     watched.reset(seed=2)
     for action in actions(plain, 60):
@@ -176,8 +182,9 @@ def test_taking_a_snapshot_or_a_picture_changes_nothing(name: str) -> None:
     assert np.array_equal(watched.step(action)[0], plain.step(action)[0])
 
 
+@every_engine
 @every_robot
-def test_snapshots_hold_numbers_only_and_are_not_shared(name: str, env: RobotEnv) -> None:
+def test_snapshots_hold_numbers_only_and_are_not_shared(name: str, engine: str, env: RobotEnv) -> None:
     env.reset(seed=1)
     run(env, 10)
     snapshot = env.snapshot()
@@ -194,9 +201,10 @@ def test_snapshots_hold_numbers_only_and_are_not_shared(name: str, env: RobotEnv
         env.restore(kept | {"joints": kept["joints"][:-1]})
 
 
+@every_engine
 @every_robot
-def test_recentring_leaves_the_sensors_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    left_alone, recentred = make(name, noise=0.0), make(name, noise=0.0)
+def test_recentring_leaves_the_sensors_alone(name: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    left_alone, recentred = make(name, engine, noise=0.0), make(name, engine, noise=0.0)
     monkeypatch.setattr(robots.world, "HORIZON", np.inf)
     for env in (left_alone, recentred):
         env.reset(seed=0)
@@ -216,6 +224,7 @@ def test_recentring_leaves_the_sensors_alone(name: str, monkeypatch: pytest.Monk
     assert recentred.centre_of_mass() == pytest.approx(left_alone.centre_of_mass(), abs=1e-5)
 
 
+@every_engine
 @every_robot
 @pytest.mark.parametrize(
     ("part", "index", "value", "word"),
@@ -228,7 +237,7 @@ def test_recentring_leaves_the_sensors_alone(name: str, monkeypatch: pytest.Monk
     ],
 )
 def test_blow_ups_end_the_episode_at_once(
-    name: str, env: RobotEnv, part: str, index: Any, value: float, word: str
+    name: str, engine: str, env: RobotEnv, part: str, index: Any, value: float, word: str
 ) -> None:
     env.reset(seed=0)
     snapshot = env.snapshot()
@@ -242,22 +251,24 @@ def test_blow_ups_end_the_episode_at_once(
     with pytest.raises(RuntimeError, match="reset"):
         env.step(still)
     observation, _ = env.reset(seed=0)
-    assert np.array_equal(observation, make(name).reset(seed=0)[0])
+    assert np.array_equal(observation, make(name, engine).reset(seed=0)[0])
     assert not env.step(still)[2]
 
 
+@every_engine
 @every_robot
-def test_fast_joints_count_as_a_blow_up(name: str) -> None:
-    env = make(name, max_joint_speed=0.05)
+def test_fast_joints_count_as_a_blow_up(name: str, engine: str) -> None:
+    env = make(name, engine, max_joint_speed=0.05)
     env.reset(seed=0)
     *_, terminated, _, info = env.step(np.ones(env.action_space.shape))
     assert terminated and "joint moves" in info["reason"] and "0.05" in info["reason"]
 
 
+@every_engine
 @every_robot
-def test_noise_is_seeded_added_to_every_sensor_and_can_be_switched_off(name: str) -> None:
+def test_noise_is_seeded_added_to_every_sensor_and_can_be_switched_off(name: str, engine: str) -> None:
     amplitude, rate, n = 0.05, 0.1, 300
-    noisy, pure = make(name, noise=amplitude, noise_rate=rate), make(name, noise=0.0)
+    noisy, pure = make(name, engine, noise=amplitude, noise_rate=rate), make(name, engine, noise=0.0)
     first = [e.reset(seed=9)[0] for e in (noisy, pure)]
     # Without feedback the bodies move alike, so the difference is the noise.
     found = np.concatenate([[first[0] - first[1]], run(noisy, n) - run(pure, n)])
@@ -270,8 +281,9 @@ def test_noise_is_seeded_added_to_every_sensor_and_can_be_switched_off(name: str
     assert np.array_equal(first[1], pure.reset(seed=10)[0])
 
 
+@every_engine
 @every_robot
-def test_bad_actions_are_refused(name: str, env: RobotEnv) -> None:
+def test_bad_actions_are_refused(name: str, engine: str, env: RobotEnv) -> None:
     n = env.action_space.shape[0]
     env.reset(seed=0)
     with pytest.raises(RobotError, match=rf"\({n + 1},\).*must be \({n},\)"):
@@ -286,9 +298,10 @@ def test_bad_actions_are_refused(name: str, env: RobotEnv) -> None:
     assert not env.step(np.ones(n))[2]  # refusing left the world in order
 
 
+@every_engine
 @every_robot
-def test_steps_out_of_turn_are_explained(name: str) -> None:
-    env = make(name)
+def test_steps_out_of_turn_are_explained(name: str, engine: str) -> None:
+    env = make(name, engine)
     still = np.zeros(env.action_space.shape)
     for verb in (lambda: env.step(still), env.snapshot, env.motion, env.render, env.masses):
         with pytest.raises(RuntimeError, match=r"reset\(\)"):
@@ -301,8 +314,11 @@ def test_steps_out_of_turn_are_explained(name: str) -> None:
             verb()
 
 
+@only_bullet
 def test_forgotten_worlds_are_freed() -> None:
-    env = make("spherical")
+    import pybullet
+
+    env = make("spherical", "pybullet")
     env.reset(seed=0)
     client = env.world.client
     assert pybullet.getConnectionInfo(client)["isConnected"]
@@ -312,8 +328,9 @@ def test_forgotten_worlds_are_freed() -> None:
 
 
 @pytest.mark.long
+@every_engine
 @every_robot
-def test_a_long_life(name: str, env: RobotEnv) -> None:
+def test_a_long_life(name: str, engine: str, env: RobotEnv) -> None:
     env.reset(seed=0)
     rng, action = np.random.default_rng(0), np.zeros(env.action_space.shape)
     for step in range(100_000):
@@ -417,9 +434,10 @@ def test_wrong_config_and_render_mode_are_refused() -> None:
             ROBOTS["snake"].env(render_mode="human")
 
 
+@every_engine
 @every_robot
-def test_pictures_show_the_robot_on_its_ground(name: str) -> None:
-    env = ROBOTS[name].env(render_mode="rgb_array")
+def test_pictures_show_the_robot_on_its_ground(name: str, engine: str) -> None:
+    env = ROBOTS[name].env(engine=engine, render_mode="rgb_array")
     env.reset(seed=0)
     picture = env.render()
     assert picture.shape == (480, 640, 3) and picture.dtype == np.uint8

@@ -17,7 +17,7 @@ from experiments.errors import ExperimentError
 from experiments.feedback import SILENT, Feedback
 from experiments.pipeline.learn import Learn, find_rule, resolve
 from experiments.runfiles.atomic import write_text
-from experiments.settings import ASIDE, Scale, Scales, deciding, settings
+from experiments.settings import ASIDE, Physics, Scale, Scales, deciding, settings
 from experiments.studies.comparison.comparison import SCALE_WORDS, Comparison, ScaleKind, Summary, findings
 from experiments.studies.scoring import (
     Row,
@@ -41,7 +41,7 @@ SEED = 1_000_000
 
 
 @settings
-class Compare(Scales, Scale):
+class Compare(Scales, Physics, Scale):
     """Run robots under several controllers and seeds, and rank the controllers by core complexity."""
 
     robots: tuple[str, ...] = ("hexapod", "snake")
@@ -119,7 +119,7 @@ def start(config: Compare, robot: str, controller: str) -> Scoring:
         find_rule(config.body_of)
     except ExperimentError as error:
         raise ExperimentError(f"--body-of: {error}") from error
-    body = resolve(Learn(robot, config.body_of, config.minutes, (freeze,))).body
+    body = resolve(Learn(robot, config.body_of, config.minutes, (freeze,), engine=config.engine)).body
     rule = resolve(Learn(robot, controller, config.minutes, (freeze,))).rule
     return Scoring(robot, controller, 1, (freeze,), body, rule, yardstick(config, robot))
 

@@ -14,10 +14,9 @@ from experiments.pipeline.learn import Learn, resolve
 from experiments.pipeline.record import Record, record
 from experiments.reports.tables import Table
 from experiments.runfiles.atomic import replacing
-from experiments.runfiles.contents import copy_recording, write_frozen
-from experiments.runfiles.hdf5 import attributes, put_attributes, reading, writable
-from experiments.runfiles.library import FOLDER, Shipped, fetch_file, shipped
-from experiments.runfiles.run_file import SCHEMA, RunFile, open_run_file
+from experiments.runfiles.hdf5 import put_attributes, writable
+from experiments.runfiles.library import FOLDER, Shipped, copy_frozen, fetch_file, shipped
+from experiments.runfiles.run_file import RunFile, open_run_file
 from experiments.settings import command
 from experiments.studies.emergence.trials import observed_in
 from robots import describe, description_of
@@ -53,14 +52,11 @@ def keep(
 ) -> Path:
     """Make a small run file of one frozen controller, with the numbers of what it does."""
     with open_run_file(run) as whole:
-        name, frozen = whole.frozen_at(minutes)
-        stated = {"schema": SCHEMA, "about": about, "command": _command(whole)}
+        name, _ = whole.frozen_at(minutes)
+        stated = {"about": about, "command": _command(whole)}
     with replacing(path) as temporary:
-        with reading(run) as source, writable(temporary, "w") as file:
-            put_attributes(file, attributes(source) | stated)
-            why = "left out of this file; the command in its attributes makes it"
-            copy_recording(source, file, "learning", 0, "left out", why)
-            write_frozen(file.require_group(f"frozen/{name}"), frozen)
+        why = "left out of this file; the command in its attributes makes it"
+        copy_frozen(run, temporary, [name], stated, why)
         numbers = describe_kept(temporary, samples, transient)
         with writable(temporary, "r+") as file:
             put_attributes(file, {"numbers": json.dumps(numbers)})

@@ -69,12 +69,19 @@ def lorenz_task(task: LorenzTask) -> dict[str, Any]:
     done: dict[str, Any] = {"column": task.column, "seed": task.seed, "values": values}
     if not task.predictive:
         return done
-    PI = predictive_information(x, tau=task.tau, half=False, rng=task.seed, **task.predictive)
+    PI = predictive_information(x, tau=task.tau, half=False, quoted=0, rng=task.seed, **task.predictive)
     values["PI"] = PI.quoted.value
     # The curves of the paper's figure, from fewer points: they are looked at, not quoted.
     eta = np.geomspace(task.predictive["eta"], x.std(), 12).tolist()
     scan = predictive_information(
-        x, tau=task.tau, m=range(1, 7), k=task.predictive["k"], eta=eta, points=10_000, rng=task.seed
+        x,
+        tau=task.tau,
+        m=range(1, 7),
+        k=task.predictive["k"],
+        eta=eta,
+        points=10_000,
+        quoted=0,
+        rng=task.seed,
     )
     settings = task.recipe.decomposition | {"eps_range": task.recipe.range, "rng": task.seed}
     result = q.quantify_sums(sums, predictive_information=scan, **settings)
@@ -149,7 +156,7 @@ def ar2_task(task: AR2Task) -> dict[str, Any]:
     values |= {f"PI_{m}": _at_zero(sums, "PI", m) for m in task.PI}
     if task.predictive:
         found = predictive_information(
-            x, tau=task.tau, coordinates="canonical", half=False, rng=task.seed, **task.predictive
+            x, tau=task.tau, coordinates="canonical", half=False, quoted=0, rng=task.seed, **task.predictive
         )
         values |= {f"PI_{m} (KSG)": float(v) for m, v in zip(found.m, found.PI[0], strict=True)}
     return {"column": task.column, "seed": task.seed, "values": values}
@@ -188,7 +195,10 @@ def _curves(folder: Path, x: Floats, tau: int, part: dict[str, Any]) -> Path:
     series = folder / f"ar2-delay-{tau}.npy"
     np.save(series, x)
     settings = {"tau": tau, "m_max": part["curves_m_max"], "theiler": part["theiler"], "s_min": part["s_min"]}
-    (path,) = quantify(Quantify(str(series), **settings)).files.values()
+    found = quantify(Quantify(str(series), **settings))
+    for error in found.unstored.values():
+        raise error
+    (path,) = found.files.values()
     return path
 
 
@@ -240,7 +250,12 @@ def robot(part: dict[str, Any], folder: Path, scale: Scale, feedback: Feedback =
     Its page shows the run files of the first seed.
     """
     configs = {
-        (run["name"], seed): Learn(**chosen(Learn, run), seed=seed, out=folder / f"{run['name']}-{seed}.h5")
+        (run["name"], seed): Learn(
+            **chosen(Learn, run),
+            seed=seed,
+            out=folder / f"{run['name']}-{seed}.h5",
+            engine=part.get("engine"),
+        )
         for run in part["run"]
         for seed in part["seeds"]
     }
@@ -348,7 +363,7 @@ def _predictive(task: RunTask, wanted: Wanted, x: Floats) -> float | None:
     settings = task.predictive | {"tau": find_body(task.robot).tau, "eta": wanted.eta, "rng": task.seed}
     x = x[: settings.pop("samples")]
     try:
-        return predictive_information(x, half=False, **settings).quoted.value
+        return predictive_information(x, half=False, quoted=0, **settings).quoted.value
     except q.QuantifyError:
         return None
 

@@ -17,10 +17,11 @@ from experiments.reports.report import Report, report
 from experiments.reports.tables import Section, Table
 from experiments.runfiles.atomic import write_text
 from experiments.runfiles.results import versions
-from experiments.settings import ASIDE, Scale, command, settings
+from experiments.settings import ASIDE, Physics, Scale, command, settings
 from experiments.studies.reproduction.rebuild import ar2, lorenz, robot
 from experiments.studies.reproduction.table import PARTS, Part, Rebuilt, in_words, read_part
 from experiments.studies.study import Study
+from experiments.sweeps.sweep import mixed
 from quantify.aliases import Figure
 from quantify.plain import to_plain
 from quantify.plots import published
@@ -37,7 +38,7 @@ COUNTED = {
 
 
 @settings
-class Reproduce(Scale):
+class Reproduce(Physics, Scale):
     """Rebuild the paper's tables and figures from nothing, and say what agrees.
 
     Robots always run on this machine; --backend dask is for the series of lorenz and ar2.
@@ -144,11 +145,12 @@ def settings_of(config: Reproduce, name: str) -> dict[str, Any]:
     """The settings of a part with what was asked for: --quick first, then --samples and --seeds."""
     part = read_part(name)
     quick = part.pop("quick")
-    asked = {"samples": config.samples, "seeds": config.seeds and list(config.seeds)}
+    asked: dict[str, Any] = {"samples": config.samples, "seeds": config.seeds and list(config.seeds)}
     asked = {key: value for key, value in asked.items() if value is not None}
     if asked:
         quick.pop("cost", None)  # it tells of other samples and seeds
-    return part | (quick if config.quick else {}) | asked
+    engine = {"engine": config.engine} if config.engine and "run" in part else {}
+    return part | (quick if config.quick else {}) | asked | engine
 
 
 def reproduce_part(config: Reproduce, name: Part, feedback: Feedback = SILENT) -> Reproduction:
@@ -157,7 +159,8 @@ def reproduce_part(config: Reproduce, name: Part, feedback: Feedback = SILENT) -
     # Recordings of different lengths do not share a run file, and a short try leaves the full tables alone.
     samples = "" if config.samples is None else f"-{config.samples}"
     seeds = "" if config.seeds is None else "-seeds-" + "-".join(map(str, config.seeds))
-    folder = config.out / f"{name}{'-quick' if config.quick else ''}{samples}"
+    engine = f"-{part['engine']}" if "engine" in part else ""
+    folder = config.out / f"{name}{'-quick' if config.quick else ''}{samples}{engine}"
     stem = config.out / f"reproduce-{folder.name}{seeds}"
     folder.mkdir(parents=True, exist_ok=True)
     done = REBUILD[name](part, folder, config, feedback)
@@ -167,7 +170,7 @@ def reproduce_part(config: Reproduce, name: Part, feedback: Feedback = SILENT) -
             "command": command("reproduce", replace(config, part=name)),
             "reference": "exact" if name == "ar2" else "paper",
             "settings": part,
-            "versions": versions(),
+            "versions": mixed(done.measurements, versions(part.get("engine"))),
             "rows": [row.to_dict() for row in done.rows],
             "findings": done.findings,
             "measurements": done.measurements,

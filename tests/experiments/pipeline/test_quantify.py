@@ -1,7 +1,10 @@
 """Quantifying from the command line: any series, and the behaviours of a run; results in one place."""
 
 import json
+import resource
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +173,58 @@ def test_a_mistake_in_the_quantifier_is_no_result(
     with pytest.raises(ValueError, match="broadcast"):
         quantify(Quantify(str(path)))
     assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]
+
+
+def test_numbers_that_cannot_be_stored_are_printed_and_said_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name that leaves no room for the result's: the user hears of it at once, and loses nothing."""
+    path = tmp_path / ("x" * 245 + ".csv")
+    np.savetxt(path, X, "%.17g")
+    loud = ["quantify", str(path), *QUICK[:-1]]
+    assert main(loud) == 2
+    out, err = capsys.readouterr()
+    note, error = err.strip().splitlines()
+    assert "E_core" in out and note.startswith("note: cannot write") and "printed, but not stored" in note
+    assert error.startswith("selforg: cannot write") and error.endswith("File name too long")
+    assert main([*loud, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["series"]["E_core"]
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_full_disk_leaves_the_numbers(tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "x.csv", X, "%.17g")
+    done = subprocess.run(
+        [sys.executable, "-m", "experiments.cli", "quantify", str(tmp_path / "x.csv"), *QUICK],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
+    )
+    assert done.returncode == 2 and "E_core" in done.stdout
+    assert "File too large" in done.stderr and len(done.stderr.strip().splitlines()) == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_what_is_known_needs_no_folder_to_write_to(small_run: Path, tmp_path: Path, monkeypatch) -> None:
+    for one in small_run.parent.glob("small-1*"):
+        shutil.copy(one, tmp_path)
+    wish = Quantify(str(tmp_path / "small-1.h5"), m_max=5, replicates=3)
+    monkeypatch.setattr(quantify_module, "write_result", lambda *_: 1 / 0)
+    assert len(quantify(wish).files) == 2
+
+
+def test_a_result_of_a_recording_that_is_gone_is_not_stored(
+    small_run: Path, tmp_path: Path, monkeypatch
+) -> None:
+    """Recorded anew while it was quantified: the result there is of the new recording, or none."""
+    path = Path(shutil.copy(small_run, tmp_path / "run.h5"))
+    kept = quantify_module.quantify_series
+
+    def meanwhile(*arguments: Any) -> q.Quantification:
+        record(Record((path,), 600, freeze=(0.1,), transient=0, jobs=1, replace=True))
+        return kept(*arguments)
+
+    monkeypatch.setattr(quantify_module, "quantify_series", meanwhile)
+    found = quantify(Quantify(str(path), freeze=(0.1,), m_max=5, replicates=3))
+    assert "recorded anew" in str(found.unstored["0.1min"]) and not found.files and len(found) == 1
+    assert not list(tmp_path.glob("*.json"))

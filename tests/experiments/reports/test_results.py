@@ -39,7 +39,7 @@ def test_results_with_other_settings_are_two(small_run: Path, tmp_path: Path) ->
     other = tmp_path / "other.complexity.json"
     other.write_text(json.dumps(document))
     found = read_results([path, other])
-    assert [b.settings["s_min"] for b in found.behaviours] == [0.07, 0.07, 0.05]
+    assert [b.settings["s_min"] for b in found.behaviours] == [None, None, 0.05]
     assert found.behaviours[2].command == f"selforg quantify {path} --freeze 0.1 --m-max 5 --s-min 0.05 " + (
         "--replicates 3"
     )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import imageio_ffmpeg
 import matplotlib.image
+import numpy as np
 import pytest
 
 from experiments.errors import ExperimentError
@@ -25,3 +26,17 @@ def test_a_film_strip_has_its_pictures_side_by_side(learned_run: Path, tmp_path:
     out = video(Video(learned_run, tmp_path / "strip.png", seconds=0.2, skip=0, pictures=3))
     # Half the size of the camera's pictures, 1/12 cut off at either side, with gaps between.
     assert matplotlib.image.imread(out).shape[:2] == (240, (3 * (640 - 53 - 54) + 2 * 4 + 1) // 2)
+
+
+def test_pictures_have_a_clock_and_a_metre() -> None:
+    from types import SimpleNamespace
+
+    from experiments.reports.video import annotated
+
+    blank = np.full((480, 640, 3), 255, np.uint8)
+    drawn = annotated(blank, 1.5, SimpleNamespace(distance=2.0)) < 128
+    assert drawn[:60, :200].any() and blank.min() == 255
+    bar = np.flatnonzero(drawn[458, :, 0])
+    # At two metres an angle of view of 45 degrees is 1.657 m high.
+    assert len(bar) == pytest.approx(480 / 1.657, abs=3)
+    assert not (annotated(blank, 0.0, None)[400:] < 128).any()

@@ -14,7 +14,7 @@ import pytest
 from experiments.console import Terminal
 from experiments.errors import DiskError, ExperimentError, FileError
 from experiments.settings import Scale
-from experiments.sweeps.sweep import cost, read_entry, sweep, task_key, workspace, write_entry
+from experiments.sweeps.sweep import cost, mixed, read_entry, sweep, task_key, workspace, write_entry
 from tests.experiments.sweeps.sweep_tasks import Settings, count, heavy, task
 
 ROOT = Path(__file__).parents[3]
@@ -208,9 +208,11 @@ def test_results_of_other_versions_are_used_with_a_note(
     entry = read_entry(tmp_path, task, config)
     assert entry is not None
     write_entry(tmp_path, key, entry | {"versions": entry["versions"] | {"numpy": "1.0"}})
-    sweep(task, [config], store=tmp_path, feedback=Terminal())
+    (row,) = sweep(task, [config], store=tmp_path, feedback=Terminal())
     assert "some results are older: numpy is '1.0' there" in capfd.readouterr().err
     assert count(notes, "done") == 1
+    assert row["made_with"] == {"numpy": "1.0"}
+    assert mixed([row, row, {}], {"numpy": "2.0", "scipy": "1.1"}) == {"numpy": "2.0 and 1.0", "scipy": "1.1"}
 
 
 def test_the_cost_of_finished_tasks_is_known(tmp_path: Path, notes: Path) -> None:

@@ -1,0 +1,123 @@
+"""However a command is started, it ends with one line and a status: no traceback, no hang, nothing lost."""
+
+import ctypes
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SELFORG = [sys.executable, "-m", "experiments.cli"]
+
+
+def selforg(words: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*SELFORG, *words], text=True, stderr=subprocess.PIPE, timeout=20, **options)
+
+
+def test_closed_full_and_narrow_output(learned_run: Path) -> None:
+    closed = selforg(["show", str(learned_run)], preexec_fn=lambda: os.close(1))
+    assert (closed.returncode, closed.stderr) == (2, "selforg: standard output is closed\n")
+    with open("/dev/full", "w") as full:
+        done = selforg(["show", str(learned_run)], stdout=full)
+    assert (done.returncode, done.stderr) == (2, "selforg: No space left on device\n")
+    for name, value in (("COLUMNS", "5"), ("COLUMNS", "0"), ("PYTHONIOENCODING", "ascii")):
+        words = ["learn", "--help"] if value == "5" else ["show", str(learned_run)]
+        done = selforg(words, stdout=subprocess.PIPE, env=os.environ | {name: value})
+        assert done.returncode == 0 and done.stdout.strip(), (name, value, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--minutes", "1e308"], "minutes is 1e+308"),
+        (["--seed", "99999999999999999999999"], "less than 2^63"),
+        (["--interval", "1e300"], "interval is 1e+300"),
+        (["--freeze", "0.1000001", "0.1000002"], "first six digits"),
+    ],
+)
+def test_numbers_beyond_all_limits(refused: Callable[..., str], words: list[str], message: str) -> None:
+    assert message in refused("learn", "barrel", *words)
+
+
+def test_odd_columns_and_archives(refused: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 9)
+    np.savez(tmp_path / "z.npz", x=np.zeros(3))
+    (tmp_path / "z.npz").rename(tmp_path / "z.npy")
+    assert "no column '²'" in refused("quantify", "x.csv", "--sensor", "²")
+    assert "archive of several arrays" in refused("quantify", "z.npy")
+    assert "both above 0 and finite" in refused(
+        "quantify", "x.csv", "--sensor", "a", "--m-max", "2", "--eps-range", "0.1", "inf"
+    )
+
+
+def test_a_full_disk_leaves_no_half_figure(small_run: Path, tmp_path: Path) -> None:
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))  # noqa: E731
+    words = ["plot", str(small_run), "--figure", "progress", "-o", str(tmp_path / "f.pdf")]
+    done = selforg(words, preexec_fn=limit)
+    assert done.returncode == 2 and done.stderr.endswith("f.pdf: File too large\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_read_only_installation_without_a_home(tmp_path: Path) -> None:
+    """Kernels are declared, though compiled code can be kept neither beside them nor in the home."""
+    leave_out = shutil.ignore_patterns("__pycache__")
+    for name in ("robots", "controllers", "quantify", "experiments"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=leave_out)
+    folders = [path for path in (tmp_path, *tmp_path.rglob("*")) if path.is_dir()]
+    for folder in folders:
+        folder.chmod(0o555)
+    code = (
+        "import os, experiments.cli, quantify\n"
+        "print(os.access(quantify.__path__[0], os.W_OK), quantify.__path__[0], os.environ['NUMBA_CACHE_DIR'])"
+    )
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "XDG"))}
+    env |= {"HOME": str(tmp_path / "home"), "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, env=env, preexec_fn=obey_permissions, capture_output=True, text=True)
+    for folder in folders:
+        folder.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    writable, place, cache = done.stdout.split()
+    if writable == "True":
+        pytest.skip("this user may write everywhere")
+    assert Path(place) == tmp_path / "quantify" and not Path(cache).exists()  # it was private, and is gone
+
+
+def obey_permissions() -> None:
+    """Take from a child of root the right to write where nobody may (CAP_DAC_OVERRIDE)."""
+    ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+@pytest.mark.guard
+def test_three_commands_at_once_end_in_words_and_leave_a_whole_run(learned_run: Path, tmp_path: Path) -> None:
+    """Random pairs and triples on one file with random delays: each is done or refused in one line."""
+    rng = random.Random(1)
+    for n in range(6):
+        path = tmp_path / f"{n}.h5"
+        path.write_bytes(learned_run.read_bytes())
+        made = ["record", str(path), "--transient", "0", "--jobs", "1", "--freeze", "0.1", "--samples"]
+        kinds = [
+            [*made, "300"],
+            [*made, "320", "--replace"],
+            ["quantify", str(path), "--m-max", "2", "--tau", "1", "--replicates", "0", "--predictive", "0"],
+            ["report", str(path), "--seconds", "0", "-o", str(tmp_path / f"{n}.html")],
+            ["salvage", str(path), str(tmp_path / f"{n}-saved.h5")],
+        ]
+        started = []
+        for words in rng.choices(kinds, k=rng.choice([2, 3])):
+            delay = [sys.executable, "-c", f"import time; time.sleep({rng.uniform(0, 0.5)})"]
+            subprocess.run(delay, check=True)
+            started.append((words, subprocess.Popen([*SELFORG, *words], stderr=-1, stdout=-1, text=True)))
+        for words, process in started:
+            _, error = process.communicate(timeout=120)
+            assert process.returncode in (0, 2) and "Traceback" not in error, (words, error)
+        shown = subprocess.run([*SELFORG, "show", str(path)], capture_output=True, text=True)
+        assert shown.returncode == 0, shown.stderr

@@ -1,0 +1,78 @@
+"""When not to trust a quantification: every sentence has its reason."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from quantify import quantify_sums
+from quantify.quantification.caveats import RULES, Evidence, find_caveats
+from tests.known_sums import ideal_sums
+
+N = 20_000
+CHANGE = {"stationary": False, "feature": "mean", "change": 1000, "transient": 2000}
+
+
+SHORTER = {"half": {"E_core": 0.3}, "quarter": {"E_core": 0.1}}
+
+
+def evidence(**changes):
+    """Nothing wrong, but for the changes: fields of the range, of E_core, of the sums or of the settings."""
+    q = quantify_sums(ideal_sums())
+    parts, r, core, sums, stationarity = q.decomposition, q.range, q.E_core, q.sums, None
+    others = {}
+    for name, value in changes.items():
+        if name == "stationarity":
+            stationarity = value
+        elif name == "resolution":
+            sums = replace(sums, resolution=value)
+        elif name == "examined":
+            sums = replace(sums, examined=np.full_like(sums.examined, value))
+        elif name in ("scaling_region", "convergence"):
+            others[name] = value
+        elif name == "last_term":
+            parts = replace(parts, delta_h=np.vstack([parts.delta_h[:-1], 0 * parts.delta_h[-1:] + value]))
+        elif name == "second_core":
+            below = parts.eps < r.lo / 1.01
+            E = np.where(below, value, parts.E_core)
+            parts = replace(parts, E_core=E, E_mem=E - parts.E_state, m_u=parts.m_u + below)
+        elif hasattr(core, name):
+            core = replace(core, **{name: value})
+        else:
+            r = replace(r, **{name: value})
+    return Evidence(sums, parts, r, core, stationarity, **others)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"scaling_region": False}, "told from noise"),
+        (
+            {"convergence": {"half": {"E_core": 0.3}, "quarter": {"E_core": 0.1}}, "sampling": 0.01},
+            "still rises",
+        ),
+        ({"kappa": 0.4}, "in part only"),
+        ({"octaves": 0.9}, "should span two"),
+        ({"hi": 8.0}, "coarsest"),
+        ({"second_core": 5.0}, "E_core is 5.00"),
+        ({"examined": 10_000}, "wanted"),
+        ({"resolution": 0.1}, "quantised"),
+        ({"stationarity": CHANGE}, "not stationary: its mean changes, most at sample 1,000.*first 2,000"),
+        ({"stationarity": CHANGE | {"transient": None}}, "not stationary.*quantify parts"),
+        ({"sampling": 0.5}, "too short"),
+        ({"choices": {"tau": (0.9, 1.6)}}, "depends on choices.*delay"),
+        ({"drift": 0.5}, "no plateau"),
+        ({"no_fit": 0.7}, "no straight segment"),
+        ({"last_term": 0.1}, "memory reaches beyond"),
+    ],
+)
+def test_every_caveat(changes, words):
+    found = find_caveats(evidence(**changes))
+    assert any(re.search(words, text) for text in found), found
+
+
+def test_no_caveat_without_a_reason():
+    assert find_caveats(evidence()) == ()
+    assert find_caveats(evidence(stationarity={"stationary": True})) == ()
+    assert len(RULES) == len({rule.__name__ for rule in RULES})
