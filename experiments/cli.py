@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import errno
 import importlib
-import importlib.metadata
 import inspect
 import io
 import json
@@ -20,7 +19,8 @@ from experiments.errors import BrokenDown, DiskError, ExperimentError, nearest
 from experiments.feedback import plain
 
 # The module that a command is in, and what it does. Settings and function have its name (LearningCurve,
-# learning_curve) and are imported when needed, so that help is quick; `commands.printing` prints the result.
+# learning_curve); the settings are in the module of `options` that is called as the room, which is all that
+# help has to import. `commands.printing` prints the result.
 COMMANDS = {
     "learn": ("pipeline.learn", "let a robot learn, freeze its controller"),
     "record": ("pipeline.record", "record how frozen controllers behave"),
@@ -124,13 +124,16 @@ def _dispatch(arguments: list[str]) -> None:
         return
     name, *rest = arguments
     if name == "--version":
-        print(importlib.metadata.version("selforg"))
+        from importlib.metadata import version
+
+        print(version("selforg"))
         return
     if name not in COMMANDS:
         raise ExperimentError(f"unknown command {name!r}; {nearest(name, COMMANDS)}")
-    module = importlib.import_module(f"experiments.{COMMANDS[name][0]}")
-    function = name.replace("-", "_")
-    config = parse(getattr(module, name.title().replace("-", "")), rest, f"selforg {name}")
+    place, function = COMMANDS[name][0], name.replace("-", "_")
+    options = importlib.import_module(f"experiments.options.{place.partition('.')[0]}")
+    config = parse(getattr(options, name.title().replace("-", "")), rest, f"selforg {name}")
+    module = importlib.import_module(f"experiments.{place}")
     from experiments.commands import printing
     from experiments.console import Terminal
     from experiments.feedback import SILENT

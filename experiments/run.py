@@ -28,7 +28,7 @@ from robots import as_body, registered_name
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments.reports.figures import Kind
+    from experiments.options.reports import Kind
 
 Progress = bool | Advance | None
 """True: bars on the terminal or in the notebook. A function: called with what is done and wanted in all."""

@@ -17,7 +17,6 @@ from typing import Annotated, Any, Literal, TypeVar
 import tyro
 
 from experiments.errors import ExperimentError, nearest, refusing
-from quantify.plain import to_plain
 
 T = TypeVar("T")
 ASIDE = {"aside": True}
@@ -202,12 +201,16 @@ def experiment_defaults(robot: str, controller: str, part: str) -> dict[str, Any
 
 def deciding(config: Any) -> dict[str, Any]:
     """The settings that decide what comes out, as plain JSON values."""
+    from quantify.plain import to_plain
+
     values = dataclasses.asdict(config)
     return {f.name: to_plain(values[f.name]) for f in dataclasses.fields(config) if "aside" not in f.metadata}
 
 
 def command(name: str, config: Any, usual: Mapping[str, Any] | None = None) -> str:
     """The words that give the same result again: what is positional, and what is not default or `usual`."""
+    from quantify.plain import to_plain
+
     hints = typing.get_type_hints(type(config), include_extras=True)
     words = ["selforg", name]
     for f in dataclasses.fields(config):

@@ -1,6 +1,7 @@
 """The arrows between packages, rooms and modules point one way; imports inside functions count, too."""
 
 import ast
+import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -20,26 +21,27 @@ ROOMS = {
     "errors": set(),
     "feedback": set(),
     "settings": {"errors"},
+    "options": {"errors", "settings"},
     "console": {"feedback"},
-    "runfiles": {"errors", "settings"},
-    "sweeps": {"errors", "feedback", "settings", "runfiles"},
-    "pipeline": {"errors", "feedback", "settings", "runfiles", "sweeps"},
-    "reports": {"errors", "feedback", "settings", "console", "runfiles", "sweeps", "pipeline"},
+    "runfiles": {"errors", "settings", "options"},
+    "sweeps": {"errors", "feedback", "settings", "options", "runfiles"},
+    "pipeline": {"errors", "feedback", "settings", "options", "runfiles", "sweeps"},
+    "reports": {"errors", "feedback", "settings", "options", "console", "runfiles", "sweeps", "pipeline"},
     "studies": {
-        *("errors", "feedback", "settings", "console"),
+        *("errors", "feedback", "settings", "options", "console"),
         *("runfiles", "sweeps", "pipeline", "reports"),
     },
-    "run": {"errors", "feedback", "console", "runfiles", "pipeline", "reports"},
+    "run": {"errors", "feedback", "options", "console", "runfiles", "pipeline", "reports"},
     "": {"errors", "run", "runfiles", "studies"},
     "commands": {
-        *("errors", "feedback", "settings", "console"),
+        *("errors", "feedback", "settings", "options", "console"),
         *("runfiles", "sweeps", "pipeline", "reports", "studies"),
     },
     "cli": {"errors", "feedback", "settings", "console", "commands"},
 }
 # Packages that only some rooms need to know.
 ONLY = {
-    "robots": {"pipeline", "reports", "studies", "commands", "run"},
+    "robots": {"options", "pipeline", "reports", "studies", "commands", "run"},
     "controllers": {"pipeline", "reports", "studies", "commands", "run", ""},
 }
 
@@ -150,3 +152,16 @@ def test_the_hall_has_few_doors_and_no_module_is_long() -> None:
     for path in rooms:
         assert "May import" in (path / "__init__.py").read_text(), path
     assert {path.name for path in rooms} | {Path(name).stem for name in beside} | {""} == set(ROOMS)
+
+
+def test_help_imports_no_arrays_physics_or_compiler() -> None:
+    """What help of any command imports; half a second is all that it may take."""
+    source = "import sys; from experiments.cli import COMMANDS, main\n"
+    source += "from experiments.options import commands, pipeline, reports, studies\n"
+    source += "sys.argv = ['selforg', 'learn', '--help']\n"
+    source += "try: main()\nexcept SystemExit: pass\n"
+    source += "print('imported:', *sorted({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    imported = set(done.stdout.rpartition("imported:")[2].split())
+    heavy = {"numpy", "scipy", "numba", "h5py", "matplotlib", "pybullet", "mujoco", "gymnasium", "joblib"}
+    assert "tyro" in imported and not heavy & imported

@@ -8,38 +8,25 @@ import shutil
 import tempfile
 import time
 from contextlib import closing
-from dataclasses import field
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import h5py
-import tyro
 
 from experiments.errors import ExperimentError, nearest
 from experiments.feedback import Feedback
+from experiments.options.commands import Behaviours, Bodies, Doctor, Show
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.contents import Recording
 from experiments.runfiles.hdf5 import attributes, reading
-from experiments.runfiles.library import FOLDER
 from experiments.runfiles.results import versions
 from experiments.runfiles.run_file import FORMAT, open_run_file
 from experiments.runfiles.salvage import Salvage
 from experiments.runfiles.salvage import salvage as save
-from experiments.settings import ASIDE, Parallel, Physics, settings
 
 HEAD = 50
 """Height of the line with the robots' names above their pictures, in pixels."""
-
-
-@settings
-class Bodies(Physics):
-    """Print the robots' data sheets: motors, sensors, limits, masses and defaults."""
-
-    robot: str | None = None
-    """Only this robot."""
-    picture: Path | None = None
-    """Write a contact sheet of the robots in their starting pose to this file (PNG)."""
 
 
 def bodies(config: Bodies, feedback: Feedback) -> Path | dict[str, str]:
@@ -78,11 +65,6 @@ def _write_picture(path: Path, ids: dict[str, str], engine: str | None) -> Path:
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=100)
     return path
-
-
-@settings
-class Doctor:
-    """Check versions, disk, body, controller, file, video and quantifier, and time them."""
 
 
 class Findings(dict[str, str]):
@@ -175,14 +157,6 @@ def check_video() -> str:
 CHECKS = {"robots": check_robots, "quantifier": check_quantifier, "files": check_files, "video": check_video}
 
 
-@settings
-class Show:
-    """Print what a run file (or any HDF5 file) holds."""
-
-    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
-    """File to look into; it may still be growing."""
-
-
 def show(config: Show, feedback: Feedback) -> dict[str, Any]:
     """The contents of a run file, finished or not, or the datasets of any other HDF5 file, in words."""
     with reading(config.file) as file:
@@ -231,30 +205,6 @@ def _numbers(result: dict[str, Any]) -> str:
 def salvage(config: Salvage, feedback: Feedback) -> dict[str, int]:
     """Save what can be read; the rows saved per dataset."""
     return save(config)
-
-
-@settings
-class Behaviours(Parallel):
-    """List the behaviours that come with the project, check that they go on, or keep one of a run."""
-
-    check: bool = False
-    """Record each behaviour and compare the first tenth with the last: does it go on?"""
-    samples: int = 1_000_000
-    """Samples for --check."""
-    transient: int = 10_000
-    """Samples before those, while the behaviour settles after freezing."""
-    name: tuple[str, ...] = ()
-    """Only these behaviours; with --keep the name of the new one."""
-    keep: Path | None = None
-    """Run file of which one frozen controller is to be kept as a behaviour."""
-    freeze: float | None = None
-    """With --keep: its freeze time in minutes."""
-    about: str = ""
-    """With --keep: what one sees, in a few words."""
-    folder: Path = FOLDER
-    """Where the behaviours are."""
-    out: Path = field(default=Path("runs/behaviours"), metadata=ASIDE)
-    """Where --check puts its recordings."""
 
 
 def behaviours(config: Behaviours, feedback: Feedback) -> dict[str, dict[str, Any]]:

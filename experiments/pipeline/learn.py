@@ -6,16 +6,16 @@ import dataclasses
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import tyro
 
 import controllers
 import robots
 from controllers import Controller
 from experiments.errors import ExperimentError, FileError, containing, nearest, refusing
 from experiments.feedback import SILENT, Feedback
+from experiments.options.pipeline import Learn
 from experiments.pipeline.loop import (
     Loop,
     Watch,
@@ -32,55 +32,13 @@ from experiments.runfiles.growing import GrowingFile, Track
 from experiments.runfiles.results import other_versions, versions
 from experiments.runfiles.run_file import FORMAT, SCHEMA, label, open_run_file
 from experiments.settings import (
-    ASIDE,
     LARGEST,
-    Changes,
     build,
     deciding,
     difference,
     experiment_defaults,
-    settings,
 )
 from experiments.sweeps.workers import in_parallel, watching
-
-
-@settings
-class Learn(Changes):
-    """Run a learning experiment and freeze the controller at chosen times."""
-
-    robot: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ROBOT")]
-    """Body to learn with, such as hexapod or snake, or your own as my_module:MyRobot."""
-    controller: str = "ulr"
-    """Learning rule by name, or your own as my_module:MyRule."""
-    minutes: float = 8.0
-    """Length of the experiment in simulated minutes."""
-    freeze: tuple[float, ...] = (2.0, 4.0, 8.0)
-    """Minutes at which a copy of the controller is frozen."""
-    seed: int = 1
-    """Seed of everything random."""
-    out: Path | None = dataclasses.field(default=None, metadata=ASIDE)
-    """File to write; runs/ROBOT-CONTROLLER-SEED.h5 if not given."""
-    interval: float = 1.0
-    """Seconds between two stored values of C and h."""
-    measure: float = 0.2
-    """Seconds between two measurements of the body from outside (height, tilt, ground contacts)."""
-    checkpoint: int = 3000
-    """Control steps between two checkpoints, from which an interrupted run goes on."""
-
-    @property
-    def path(self) -> Path:
-        """Where the run goes."""
-        name = file_name(self.robot, self.controller, self.engine)
-        return self.out or Path("runs") / f"{name}-{self.seed}.h5"
-
-
-def file_name(robot: str, controller: str, engine: str | None = None) -> str:
-    """Robot and rule as the beginning of a file's name, and the engine if it is not the usual one here.
-
-    A user's own robots and rules have a colon, which becomes a dot.
-    """
-    other = "" if engine in (None, robots.default_engine()) else f"-{engine}"
-    return f"{robot}-{controller}{other}".replace(":", ".").replace("/", ".")
 
 
 def find_rule(name: str) -> type[Controller]:

@@ -9,49 +9,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import h5py
-import tyro
 
 import quantify as q
 from experiments.errors import ExperimentError, FileError, refusing
 from experiments.feedback import SILENT, Advance, Feedback
+from experiments.options.pipeline import Quantify
 from experiments.pipeline.loop import find_body
 from experiments.runfiles.atomic import check_writable, real
 from experiments.runfiles.hdf5 import attributes, reading
 from experiments.runfiles.results import read_result, result_path, versions, write_result
 from experiments.runfiles.run_file import FORMAT, label, open_run_file
-from experiments.settings import deciding, settings
+from experiments.settings import deciding
 from quantify.series_files import Series, find_column, read_series, split_source
-
-
-@settings
-class Quantify:
-    """Measure the complexity of recorded behaviours, or of any time series."""
-
-    source: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
-    """A run file; or .csv, text, .npy, any HDF5 dataset as FILE.h5:/group/dataset, or TISEAN's .c2."""
-    freeze: tuple[float, ...] = ()
-    """Behaviours of a run by freeze time in minutes; all recorded ones if not given."""
-    sensor: str = ""
-    """Column by index (from 0) or name; the robot's default for run files (hexapod 0, snake 6)."""
-    tau: int | None = None
-    """Delay of the embedding in samples; the robot's default for run files, else chosen from the data."""
-    m_max: int | None = None
-    """Largest embedding; the robot's default for run files, else 10."""
-    theiler: int | None = None
-    """Pairs at most this many samples apart in time are left out; chosen from the data if not given."""
-    eps_range: tuple[float, float] | None = None
-    """Scales to average over, smallest and largest; all plausible ranges if not given."""
-    s_min: float | None = None
-    """Slope above which a term depends on eps; averaged over .05 to .1 if not given."""
-    replicates: int = 100
-    """Resampled series for the sampling error; 0 for none."""
-    predictive: int = 10_000
-    """Points, at most, for the predictive information by nearest neighbours; 0 for none. More are slow."""
-    exact: bool = False
-    """Count all pairs, instead of a share where they are many."""
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import dataclasses
 import json
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import h5py
 import numpy as np
-import tyro
 
 import controllers
 import quantify as q
 from experiments.errors import ExperimentError, FileError, refusing
 from experiments.feedback import SILENT, Feedback
+from experiments.options.pipeline import Record
 from experiments.pipeline.loop import (
     Loop,
     drive,
@@ -42,33 +42,9 @@ from experiments.runfiles.run_file import (
     open_run_file,
     part_path,
 )
-from experiments.settings import ASIDE, LARGEST, Own, Parallel, Transplant, difference, settings
+from experiments.settings import LARGEST, difference
 from experiments.sweeps.workers import in_parallel, watching
 from quantify.series_files import find_column
-
-
-@settings
-class Record(Transplant, Own, Parallel):
-    """Record how frozen controllers behave, each from the moment at which it was frozen."""
-
-    runs: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN.h5")] = ()
-    """Run files written by `selforg learn`."""
-    samples: int = 1_000_000
-    """Samples to record per behaviour (50 per simulated second)."""
-    freeze: tuple[float, ...] = ()
-    """Freeze times to record, in minutes; all of the run if not given."""
-    transient: int = 10_000
-    """Samples to discard before recording, while the behaviour settles after freezing."""
-    measure: float = 0.2
-    """Seconds between two measurements of the body from outside (height, tilt, ground contacts)."""
-    checkpoint: int = 3000
-    """Control steps between two checkpoints, from which an interrupted recording goes on."""
-    stationarity: str = ""
-    """Sensor to test for stationarity, by index or name, or "all"; the robot's default if not given."""
-    replace: bool = field(default=False, metadata=ASIDE)
-    """Record again what was recorded with other settings."""
-    behaviour: tuple[str, ...] = ()
-    """Behaviours that come with the project; each is recorded into runs/NAME.h5."""
 
 
 @dataclass(frozen=True)

@@ -8,39 +8,22 @@ import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import h5py
 import numpy as np
-import tyro
 
 from experiments.errors import ExperimentError, FileError
 from experiments.feedback import SILENT, Feedback
+from experiments.options.reports import Export
 from experiments.pipeline.loop import make_body
 from experiments.runfiles.atomic import cannot_write
 from experiments.runfiles.contents import CHUNK, Recording, Rows
 from experiments.runfiles.growing import check_free_space
 from experiments.runfiles.run_file import RunFile, label, open_run_file
-from experiments.settings import settings
 
 # The version of Minari's layout that is written; later versions read it.
 MINARI = "0.5.0"
-
-
-@settings
-class Export:
-    """Write recordings of a run as CSV or in Minari's layout."""
-
-    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN.h5")]
-    """Run file to read."""
-    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT")]
-    """Folder to write; it must not exist yet."""
-    format: Literal["csv", "minari"] = "csv"
-    """csv: one table per recording. minari: one episode per recording, for Minari's reader."""
-    freeze: tuple[float, ...] = ()
-    """Behaviours by freeze time in minutes; all recorded ones if not given."""
-    learning: bool = False
-    """Export the learning phase as well."""
 
 
 def export(config: Export, feedback: Feedback = SILENT) -> Path:

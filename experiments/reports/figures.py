@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
-import tyro
 
 from experiments.errors import ExperimentError
 from experiments.feedback import SILENT, Feedback
+from experiments.options.reports import Kind, Plot
 from experiments.reports.results import NO_FILES, Behaviour, LearningPhase, Results, read_results
 from experiments.runfiles.atomic import replacing
-from experiments.settings import settings
 from quantify import QuantifyError, plots
 from quantify.plots.style import note, styled
 
@@ -24,25 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Kind = Literal["progress", "learning", "traces", "behaviour"]
 FORMATS = (".png", ".svg", ".pdf")
-
-
-@settings
-class Plot:
-    """Draw the figures of results, ready for print."""
-
-    files: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="FILE")]
-    """Run files, *.complexity.json, *-progress.json; several runs (seeds) share the figure of progress."""
-    out: Annotated[Path, tyro.conf.arg(aliases=("-o",))] = Path("figure.pdf")
-    """Picture to write (.png, .svg, .pdf). Several: pages of a PDF, else OUT-progress.png and so on."""
-    figure: tuple[Kind, ...] = ()
-    """Figures to draw: progress of learning; controller and body while learning; sensors and body of the
-    behaviours; the paper's set for each behaviour. All that the files hold if not given."""
-    freeze: tuple[float, ...] = ()
-    """Behaviours of a run by freeze time in minutes; all if not given."""
-    common: tuple[float, float] | None = None
-    """Scales on which the progress of core complexity is drawn as well, the same for all behaviours."""
 
 
 def plot(config: Plot, feedback: Feedback = SILENT) -> list[Path]:

@@ -16,10 +16,9 @@ from dataclasses import asdict, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tyro
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from numpy.typing import ArrayLike
@@ -27,6 +26,7 @@ from numpy.typing import ArrayLike
 import quantify as q
 from experiments.errors import ExperimentError, FileError
 from experiments.feedback import SILENT, Feedback
+from experiments.options.reports import Report
 from experiments.pipeline.loop import let_in, modules_of
 from experiments.reports.results import NO_FILES, Behaviour, Floats, LearningPhase, Results, read_results
 from experiments.reports.tables import Section
@@ -34,7 +34,7 @@ from experiments.reports.video import Video, first_picture, video
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.results import versions
 from experiments.runfiles.run_file import open_run_file
-from experiments.settings import LARGEST, Own, Parallel, settings
+from experiments.settings import LARGEST
 from experiments.sweeps.workers import in_parallel
 from quantify import plots
 from quantify.plain import to_plain
@@ -55,20 +55,6 @@ PARTS = (
     *("eps", "E_state", "E_eps", "E_mem", "E_core", "E_raw", "m_l", "m_u"),
     *("kappa", "deterministic", "no_fit", "extrapolated", "negative"),
 )
-
-
-@settings
-class Report(Own, Parallel):
-    """Make one HTML page of results: table, interactive plots, films. It needs no network."""
-
-    files: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="FILE")]
-    """Run files, *.complexity.json, *-progress.json; a .mp4 is the film of the behaviour named before it."""
-    out: Annotated[Path, tyro.conf.arg(aliases=("-o",))] = Path("report.html")
-    """Page to write."""
-    seconds: float = 5.0
-    """Length of the films that are made of frozen controllers; 0 for none."""
-    title: str = ""
-    """Heading of the page."""
 
 
 def report(config: Report, feedback: Feedback = SILENT, before: Section | None = None) -> Path:

@@ -8,44 +8,22 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import tyro
 from numpy.typing import NDArray
 
 from experiments.errors import ExperimentError, FileError
 from experiments.feedback import SILENT, Advance, Feedback
+from experiments.options.reports import Video
 from experiments.pipeline.loop import let_in, make_body, modules_of, thaw
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.contents import FrozenState
 from experiments.runfiles.library import find_behaviour, leaves_home
 from experiments.runfiles.run_file import open_run_file
-from experiments.settings import LARGEST, Own, Transplant, settings
+from experiments.settings import LARGEST
 
 Pictures = Iterator[NDArray[np.uint8]]
-
-
-@settings
-class Video(Transplant, Own):
-    """Film the behaviour of a frozen controller."""
-
-    run: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="[RUN.h5]")] = None
-    """Run file written by `selforg learn`; not with --behaviour."""
-    out: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="OUT.mp4")] = None
-    """Film to write."""
-    behaviour: str = ""
-    """A behaviour that comes with the project, in place of a run; `selforg behaviours` lists them."""
-    freeze: float | None = None
-    """Freeze time in minutes; the last one of the run if not given."""
-    seconds: float = 20.0
-    """Length of the film."""
-    skip: float = 10.0
-    """Seconds after freezing that are left out, while the behaviour settles."""
-    fps: float = 25.0
-    """Pictures per second, in real time."""
-    pictures: int = 6
-    """Pictures of a film strip (OUT.png), evenly spread over --seconds."""
 
 
 def video(config: Video, feedback: Feedback = SILENT) -> Path:

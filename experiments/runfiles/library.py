@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import ExperimentError, FileError, nearest
+from experiments.options.commands import FOLDER
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.contents import copy_recording, write_frozen
 from experiments.runfiles.hdf5 import attributes, put_attributes, reading, writable
 from experiments.runfiles.run_file import SCHEMA, RunFile, fingerprint, open_run_file
 from experiments.settings import difference
-
-FOLDER = Path(__file__).parent / "behaviours"
 
 
 @dataclass(frozen=True)

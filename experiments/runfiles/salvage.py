@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
 import h5py
 import numpy as np
-import tyro
 
 from experiments.errors import FileError
+from experiments.options.commands import Salvage
 from experiments.runfiles import hdf5
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.contents import marks, read_frozen, write_frozen
 from experiments.runfiles.hdf5 import DAMAGE
-
-
-@dataclass(frozen=True)
-class Salvage:
-    """Copy the readable rows of a damaged run file into a new one."""
-
-    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
-    """The damaged file; it is not changed."""
-    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="NEW")]
-    """The new file; it must not exist yet."""
 
 
 def salvage(config: Salvage) -> dict[str, int]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from experiments.errors import ExperimentError
 from experiments.feedback import SILENT, Feedback
-from experiments.pipeline.learn import Learn, file_name, resolve
+from experiments.options.pipeline import file_name
+from experiments.options.studies import LearningCurve
+from experiments.pipeline.learn import Learn, resolve
 from experiments.reports.tables import Table
 from experiments.runfiles.run_file import label
-from experiments.settings import ASIDE, Changes, Learner, Scale, Scales, settings
 from experiments.studies.scoring import Row, Scoring, over, score, try_first_steps, value, yardstick
 from experiments.studies.study import Study, document_of, numbered
 from experiments.sweeps.sweep import sweep
@@ -24,28 +24,6 @@ from quantify.statistics import interval, number
 
 CURVES = ("common", "relative", "auto")
 QUANTITIES = ("E_state", "E_mem", "D", "std", "PI")
-
-
-@settings
-class LearningCurve(Learner, Scales, Changes, Scale):
-    """Freeze a learning robot at many times, and plot complexity against learning time."""
-
-    every: float = 0.5
-    """Minutes of learning between two freezes; the end of learning is one in any case."""
-    minutes: float = 8.0
-    """Length of learning in simulated minutes."""
-    seeds: int = 5
-    """Number of seeds: 1, 2, ..."""
-    samples: int = 50_000
-    """Samples to record per behaviour."""
-    transient: int = 5_000
-    """Samples to discard before recording."""
-    surrogates: bool = False
-    """Score an IAAFT surrogate of every recording as well."""
-    out: Path = field(default=Path("runs/learning-curve"), metadata=ASIDE)
-    """Folder for results; figure and numbers of an earlier curve with this robot and rule are replaced."""
-    keep: bool = field(default=False, metadata=ASIDE)
-    """Keep the run files."""
 
 
 class Curve(Study):

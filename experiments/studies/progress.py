@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -11,40 +10,19 @@ import numpy as np
 import quantify as q
 from experiments.errors import ExperimentError
 from experiments.feedback import SILENT, Feedback
-from experiments.pipeline.learn import Learn, file_name, learn_all
+from experiments.options.pipeline import file_name
+from experiments.options.studies import Progress
+from experiments.pipeline.learn import Learn, learn_all
 from experiments.pipeline.loop import find_body
 from experiments.pipeline.quantify import Quantify, quantify
 from experiments.pipeline.record import Record, record
 from experiments.reports.tables import Table
 from experiments.runfiles.run_file import label, open_run_file
-from experiments.settings import ASIDE, Changes, Learner, Parallel, settings
 from experiments.studies.study import Study, document_of, numbered
 from quantify import plots
 from quantify.aliases import Figure
 
 QUANTITIES = ("D", "E_state", "E_mem", "E_core")
-
-
-@settings
-class Progress(Learner, Changes, Parallel):
-    """Learn, record and quantify: the table and the picture of learning progress."""
-
-    minutes: float = 8.0
-    """Length of learning in simulated minutes."""
-    freeze: tuple[float, ...] = (2.0, 4.0, 8.0)
-    """Minutes at which the controller is frozen, recorded and quantified."""
-    seeds: tuple[int, ...] = (1,)
-    """One run per seed."""
-    samples: int = 1_000_000
-    """Samples to record per behaviour."""
-    transient: int = 10_000
-    """Samples to discard before recording."""
-    eps_range: tuple[float, float] | None = None
-    """Scales to average over; chosen for each behaviour if not given."""
-    common: tuple[float, float] = (0.1, 0.4)
-    """Scales on which core complexity is compared as well, the same for all behaviours."""
-    out: Path = field(default=Path("runs"), metadata=ASIDE)
-    """Folder for runs, table and picture."""
 
 
 class LearningProgress(Study):

@@ -6,7 +6,7 @@ import itertools
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ import numpy as np
 
 from experiments.errors import ExperimentError
 from experiments.feedback import SILENT, Feedback
+from experiments.options.studies import Compare, ScaleKind
 from experiments.pipeline.learn import Learn, find_rule, resolve
 from experiments.runfiles.atomic import write_text
-from experiments.settings import ASIDE, Physics, Scale, Scales, deciding, settings
-from experiments.studies.comparison.comparison import SCALE_WORDS, Comparison, ScaleKind, Summary, findings
+from experiments.settings import deciding
+from experiments.studies.comparison.comparison import SCALE_WORDS, Comparison, Summary, findings
 from experiments.studies.scoring import (
     Row,
     Scoring,
@@ -38,38 +39,6 @@ FACTOR = 4.0
 """Settings are varied between 1/FACTOR and FACTOR times their default."""
 SEED = 1_000_000
 """Seed of all tuning runs, far from those of any comparison."""
-
-
-@settings
-class Compare(Scales, Physics, Scale):
-    """Run robots under several controllers and seeds, and rank the controllers by core complexity."""
-
-    robots: tuple[str, ...] = ("hexapod", "snake")
-    """Bodies."""
-    controllers: tuple[str, ...] = ("ulr", "tipi", "dep", "homeokinesis", "random", "sine")
-    """Learning rules and baselines by name, or your own as my_module:MyRule."""
-    seeds: int = 10
-    """Number of seeds: 1, 2, ... All controllers get the same ones."""
-    minutes: float = 8.0
-    """Length of learning in simulated minutes."""
-    freeze: float | None = None
-    """Minute at which the controller is frozen; the end of learning if not given."""
-    samples: int = 200_000
-    """Samples to record per behaviour."""
-    transient: int = 10_000
-    """Samples to discard before recording."""
-    rank: ScaleKind = "common"
-    """Scales by which controllers are ranked; the others are shown beside."""
-    surrogates: bool = True
-    """Score an IAAFT surrogate of every recording as well; --no-surrogates leaves it out."""
-    tune: int = 0
-    """Settings tried for each controller and robot beforehand, the same number for all; 0: the defaults."""
-    body_of: str = "ulr"
-    """All controllers get the body settings that this one has by default."""
-    out: Path = field(default=Path("runs/compare"), metadata=ASIDE)
-    """Folder for table, figure, page, and the results of single runs."""
-    keep: bool = field(default=False, metadata=ASIDE)
-    """Keep the run files (30 MB per 200,000 samples of the hexapod)."""
 
 
 def compare(config: Compare, feedback: Feedback = SILENT) -> Comparison:

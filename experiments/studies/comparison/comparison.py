@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from experiments.reports.tables import Table
 from experiments.studies.scoring import COVERED, Row, value
@@ -16,7 +16,6 @@ from quantify.aliases import Figure
 from quantify.plain import flat
 from quantify.statistics import interval, number
 
-ScaleKind = Literal["common", "relative", "auto"]
 Summary = dict[str, Any]
 
 SCALE_WORDS = {

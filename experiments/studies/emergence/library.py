@@ -10,12 +10,13 @@ from typing import Any
 
 from experiments.errors import ExperimentError, nearest
 from experiments.feedback import SILENT, Feedback
+from experiments.options.commands import FOLDER
 from experiments.pipeline.learn import Learn, resolve
 from experiments.pipeline.record import Record, record
 from experiments.reports.tables import Table
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.hdf5 import put_attributes, writable
-from experiments.runfiles.library import FOLDER, Shipped, copy_frozen, fetch_file, shipped
+from experiments.runfiles.library import Shipped, copy_frozen, fetch_file, shipped
 from experiments.runfiles.run_file import RunFile, open_run_file
 from experiments.settings import command
 from experiments.studies.emergence.trials import observed_in

@@ -5,22 +5,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
-import tyro
 from numpy.typing import NDArray
 
 from experiments.errors import ExperimentError, nearest
 from experiments.feedback import Feedback
-from experiments.pipeline.learn import Learn, file_name, learn, resolve
+from experiments.options.pipeline import file_name
+from experiments.options.studies import Emergence
+from experiments.pipeline.learn import Learn, learn, resolve
 from experiments.pipeline.loop import OBSERVED, Loop, observations
 from experiments.pipeline.record import Record, record
 from experiments.runfiles.contents import FrozenState, Recording
 from experiments.runfiles.run_file import RunFile, label, open_run_file
-from experiments.settings import ASIDE, Changes, Learner, Scale, settings
 from experiments.studies.study import Study, document_of
 from experiments.sweeps.sweep import Task, sweep, task_named, workspace
 from quantify import plots
@@ -31,32 +31,6 @@ FREEZE = (2.0, 4.0, 8.0)
 """Minutes at which controllers are frozen if nobody says otherwise."""
 WINDOW = 10.0
 """Seconds of learning that are looked at together to say which mode the robot is in."""
-
-
-@settings
-class Emergence(Learner, Changes, Scale):
-    """Let a robot learn with many seeds and see what it does when frozen."""
-
-    robot: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ROBOT")] = "hexapod"
-    """hexapod or snake."""
-    seeds: int = 10
-    """Number of seeds: 1, 2, 3, ..."""
-    minutes: float = 8.0
-    """Length of learning in simulated minutes."""
-    freeze: tuple[float, ...] = ()
-    """Minutes at which the controller is frozen; 2 4 8 if not given, as far as learning goes."""
-    samples: int = 10_000
-    """Samples of each frozen behaviour that are looked at."""
-    transient: int = 10_000
-    """Samples before those, while the behaviour settles after freezing."""
-    controls: bool = False
-    """Change one thing at a time instead, and check the physics: what does it take?"""
-    push: bool = False
-    """Push the frozen robot from the side: does it change into another mode?"""
-    impulse: float = 5.0
-    """Size of the push [N s]: a robot of 1 kg is set to move at so many m/s."""
-    out: Path = field(default=Path("runs/emergence"), metadata=ASIDE)
-    """Folder of the results; finished seeds are not computed again."""
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-import tyro
 
 from experiments.errors import ExperimentError
 from experiments.feedback import SILENT, Feedback
+from experiments.options.studies import Part, Reproduce
 from experiments.reports.figures import Plot, plot
 from experiments.reports.report import Report, report
 from experiments.reports.tables import Section, Table
 from experiments.runfiles.atomic import write_text
 from experiments.runfiles.results import versions
-from experiments.settings import ASIDE, Physics, Scale, command, settings
+from experiments.settings import Scale, command
 from experiments.studies.reproduction.rebuild import ar2, lorenz, robot
-from experiments.studies.reproduction.table import PARTS, Part, Rebuilt, in_words, read_part
+from experiments.studies.reproduction.table import PARTS, Rebuilt, in_words, read_part
 from experiments.studies.study import Study
 from experiments.sweeps.sweep import mixed
 from quantify.aliases import Figure
@@ -35,30 +35,6 @@ COUNTED = {
     DIFFERS: ("differs", "differ"),
     MISSING: ("has no value", "have no value"),
 }
-
-
-@settings
-class Reproduce(Physics, Scale):
-    """Rebuild the paper's tables and figures from nothing, and say what agrees.
-
-    Robots always run on this machine; --backend dask is for the series of lorenz and ar2.
-    """
-
-    part: Annotated[
-        tyro.conf.Positional[Literal[Part, "all"]],
-        tyro.conf.arg(metavar="lorenz|ar2|snake|hexapod|all"),
-    ] = "all"
-    """Which table."""
-    quick: bool = False
-    """Fewer samples: minutes instead of hours. What that costs in accuracy is said with the result."""
-    samples: int | None = None
-    """Samples per series or behaviour; the paper's number if not given."""
-    seeds: tuple[int, ...] | None = None
-    """Seeds by number (not how many); those of the table's settings, at least five, if not given."""
-    seconds: float = field(default=3.0, metadata=ASIDE)
-    """Length of the films on the page; 0 for none."""
-    out: Path = field(default=Path("runs/paper"), metadata=ASIDE)
-    """Folder for runs, tables, pages and figures; an interrupted command goes on from there."""
 
 
 @dataclass(frozen=True)

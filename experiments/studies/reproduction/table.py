@@ -9,14 +9,14 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
+from experiments.options.studies import Part
 from experiments.reports.tables import Table
 from quantify.published import AGREES, DIFFERS, Recipe, Row, number, signed
 
-Part = Literal["lorenz", "ar2", "snake", "hexapod"]
 PARTS: tuple[Part, ...] = get_args(Part)
 CAPTION = (
     "ours: median over the seeds. interval: of order statistics, covers the true median with at least 90 % "

@@ -1,0 +1,71 @@
+"""What the commands that look can be asked for; the docs of the fields are the help."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from experiments.settings import ASIDE, Parallel, Physics, settings
+
+FOLDER = Path(__file__).parents[1] / "runfiles" / "behaviours"
+"""Of the behaviours that come along."""
+
+
+@settings
+class Bodies(Physics):
+    """Print the robots' data sheets: motors, sensors, limits, masses and defaults."""
+
+    robot: str | None = None
+    """Only this robot."""
+    picture: Path | None = None
+    """Write a contact sheet of the robots in their starting pose to this file (PNG)."""
+
+
+@settings
+class Doctor:
+    """Check versions, disk, body, controller, file, video and quantifier, and time them."""
+
+
+@settings
+class Show:
+    """Print what a run file (or any HDF5 file) holds."""
+
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    """File to look into; it may still be growing."""
+
+
+@settings
+class Behaviours(Parallel):
+    """List the behaviours that come with the project, check that they go on, or keep one of a run."""
+
+    check: bool = False
+    """Record each behaviour and compare the first tenth with the last: does it go on?"""
+    samples: int = 1_000_000
+    """Samples for --check."""
+    transient: int = 10_000
+    """Samples before those, while the behaviour settles after freezing."""
+    name: tuple[str, ...] = ()
+    """Only these behaviours; with --keep the name of the new one."""
+    keep: Path | None = None
+    """Run file of which one frozen controller is to be kept as a behaviour."""
+    freeze: float | None = None
+    """With --keep: its freeze time in minutes."""
+    about: str = ""
+    """With --keep: what one sees, in a few words."""
+    folder: Path = FOLDER
+    """Where the behaviours are."""
+    out: Path = field(default=Path("runs/behaviours"), metadata=ASIDE)
+    """Where --check puts its recordings."""
+
+
+@settings
+class Salvage:
+    """Copy the readable rows of a damaged run file into a new one."""
+
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    """The damaged file; it is not changed."""
+    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="NEW")]
+    """The new file; it must not exist yet."""

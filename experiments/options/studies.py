@@ -1,0 +1,141 @@
+"""What the studies of many runs can be asked for; the docs of the fields are the help."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from experiments.settings import ASIDE, Changes, Learner, Parallel, Physics, Scale, Scales, settings
+
+ScaleKind = Literal["common", "relative", "auto"]
+Part = Literal["lorenz", "ar2", "snake", "hexapod"]
+"""A table of the paper."""
+
+
+@settings
+class Progress(Learner, Changes, Parallel):
+    """Learn, record and quantify: the table and the picture of learning progress."""
+
+    minutes: float = 8.0
+    """Length of learning in simulated minutes."""
+    freeze: tuple[float, ...] = (2.0, 4.0, 8.0)
+    """Minutes at which the controller is frozen, recorded and quantified."""
+    seeds: tuple[int, ...] = (1,)
+    """One run per seed."""
+    samples: int = 1_000_000
+    """Samples to record per behaviour."""
+    transient: int = 10_000
+    """Samples to discard before recording."""
+    eps_range: tuple[float, float] | None = None
+    """Scales to average over; chosen for each behaviour if not given."""
+    common: tuple[float, float] = (0.1, 0.4)
+    """Scales on which core complexity is compared as well, the same for all behaviours."""
+    out: Path = field(default=Path("runs"), metadata=ASIDE)
+    """Folder for runs, table and picture."""
+
+
+@settings
+class Compare(Scales, Physics, Scale):
+    """Run robots under several controllers and seeds, and rank the controllers by core complexity."""
+
+    robots: tuple[str, ...] = ("hexapod", "snake")
+    """Bodies."""
+    controllers: tuple[str, ...] = ("ulr", "tipi", "dep", "homeokinesis", "random", "sine")
+    """Learning rules and baselines by name, or your own as my_module:MyRule."""
+    seeds: int = 10
+    """Number of seeds: 1, 2, ... All controllers get the same ones."""
+    minutes: float = 8.0
+    """Length of learning in simulated minutes."""
+    freeze: float | None = None
+    """Minute at which the controller is frozen; the end of learning if not given."""
+    samples: int = 200_000
+    """Samples to record per behaviour."""
+    transient: int = 10_000
+    """Samples to discard before recording."""
+    rank: ScaleKind = "common"
+    """Scales by which controllers are ranked; the others are shown beside."""
+    surrogates: bool = True
+    """Score an IAAFT surrogate of every recording as well; --no-surrogates leaves it out."""
+    tune: int = 0
+    """Settings tried for each controller and robot beforehand, the same number for all; 0: the defaults."""
+    body_of: str = "ulr"
+    """All controllers get the body settings that this one has by default."""
+    out: Path = field(default=Path("runs/compare"), metadata=ASIDE)
+    """Folder for table, figure, page, and the results of single runs."""
+    keep: bool = field(default=False, metadata=ASIDE)
+    """Keep the run files (30 MB per 200,000 samples of the hexapod)."""
+
+
+@settings
+class LearningCurve(Learner, Scales, Changes, Scale):
+    """Freeze a learning robot at many times, and plot complexity against learning time."""
+
+    every: float = 0.5
+    """Minutes of learning between two freezes; the end of learning is one in any case."""
+    minutes: float = 8.0
+    """Length of learning in simulated minutes."""
+    seeds: int = 5
+    """Number of seeds: 1, 2, ..."""
+    samples: int = 50_000
+    """Samples to record per behaviour."""
+    transient: int = 5_000
+    """Samples to discard before recording."""
+    surrogates: bool = False
+    """Score an IAAFT surrogate of every recording as well."""
+    out: Path = field(default=Path("runs/learning-curve"), metadata=ASIDE)
+    """Folder for results; figure and numbers of an earlier curve with this robot and rule are replaced."""
+    keep: bool = field(default=False, metadata=ASIDE)
+    """Keep the run files."""
+
+
+@settings
+class Reproduce(Physics, Scale):
+    """Rebuild the paper's tables and figures from nothing, and say what agrees.
+
+    Robots always run on this machine; --backend dask is for the series of lorenz and ar2.
+    """
+
+    part: Annotated[
+        tyro.conf.Positional[Literal[Part, "all"]],
+        tyro.conf.arg(metavar="lorenz|ar2|snake|hexapod|all"),
+    ] = "all"
+    """Which table."""
+    quick: bool = False
+    """Fewer samples: minutes instead of hours. What that costs in accuracy is said with the result."""
+    samples: int | None = None
+    """Samples per series or behaviour; the paper's number if not given."""
+    seeds: tuple[int, ...] | None = None
+    """Seeds by number (not how many); those of the table's settings, at least five, if not given."""
+    seconds: float = field(default=3.0, metadata=ASIDE)
+    """Length of the films on the page; 0 for none."""
+    out: Path = field(default=Path("runs/paper"), metadata=ASIDE)
+    """Folder for runs, tables, pages and figures; an interrupted command goes on from there."""
+
+
+@settings
+class Emergence(Learner, Changes, Scale):
+    """Let a robot learn with many seeds and see what it does when frozen."""
+
+    robot: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ROBOT")] = "hexapod"
+    """hexapod or snake."""
+    seeds: int = 10
+    """Number of seeds: 1, 2, 3, ..."""
+    minutes: float = 8.0
+    """Length of learning in simulated minutes."""
+    freeze: tuple[float, ...] = ()
+    """Minutes at which the controller is frozen; 2 4 8 if not given, as far as learning goes."""
+    samples: int = 10_000
+    """Samples of each frozen behaviour that are looked at."""
+    transient: int = 10_000
+    """Samples before those, while the behaviour settles after freezing."""
+    controls: bool = False
+    """Change one thing at a time instead, and check the physics: what does it take?"""
+    push: bool = False
+    """Push the frozen robot from the side: does it change into another mode?"""
+    impulse: float = 5.0
+    """Size of the push [N s]: a robot of 1 kg is set to move at so many m/s."""
+    out: Path = field(default=Path("runs/emergence"), metadata=ASIDE)
+    """Folder of the results; finished seeds are not computed again."""
