@@ -137,6 +137,17 @@ def repeated(x: Floats, spreads: Floats) -> Finding | None:
     return Finding("repeated stretch", text, facts)
 
 
+def steps_and_breaks(t: Floats) -> tuple[Floats, float, Counts, Counts]:
+    """Steps of time, their median, after which samples there is a gap, and where time does not go on."""
+    steps = np.diff(t)
+    median = float(np.median(steps))
+    back = np.flatnonzero(steps <= 0)
+    # Six standard deviations of the jitter, told from the median deviation, are no gap.
+    jitter = 6 * 1.48 * float(np.median(np.abs(steps - median)))
+    gaps = np.flatnonzero(steps > max(GAP * median, median + jitter)) if median > 0 else back[:0]
+    return steps, median, gaps, back
+
+
 def uneven_time(time: ArrayLike, n: int) -> Finding | None:
     """Gaps, steps back and uneven steps in a column of times."""
     t = as_array("time", time)
@@ -148,12 +159,7 @@ def uneven_time(time: ArrayLike, n: int) -> Finding | None:
     if not np.isfinite(t).all():
         bad = int(np.flatnonzero(~np.isfinite(t))[0])
         raise QuantifyError(f"time holds {t[bad]} at sample {bad}; remove or interpolate such samples first.")
-    steps = np.diff(t)
-    median = float(np.median(steps))
-    back = np.flatnonzero(steps <= 0)
-    # Six standard deviations of the jitter, told from the median deviation, are no gap.
-    jitter = 6 * 1.48 * float(np.median(np.abs(steps - median)))
-    gaps = np.flatnonzero(steps > max(GAP * median, median + jitter)) if median > 0 else back[:0]
+    steps, median, gaps, back = steps_and_breaks(t)
     # Times are printed with few digits: a step may be off by one of the last.
     uneven = float(np.mean(np.abs(steps - median) > 0.1 * abs(median)))
     if len(back) == 0 and len(gaps) == 0 and uneven < 0.01:
