@@ -8,8 +8,8 @@
     run.plot()
 
 - `learn`, `open_run`, `behaviour` -> `Run`: one run, everything that one does with it
-- `progress`, `learning_curve`, `compare`, `emergence`, `reproduce` -> a study of many runs, with its table
-  (`to_dict()`, `to_frame()`), `figure()` and `report(path)`
+- `progress`, `learning_curve`, `compare`, `emergence`, `reproduce`, `convergence` -> a study of many runs or
+  numbers, with its table (`to_dict()`, `to_frame()`), `figure()` and `report(path)`
 
 The rooms behind this door, each of which may import those above it: `runfiles` (files that survive), `sweeps`
 (many tasks), `pipeline` (learn, record, quantify), `reports` (pages, figures, films), `studies`, `commands`
@@ -41,6 +41,7 @@ __all__ = [
     "Run",
     "behaviour",
     "compare",
+    "convergence",
     "emergence",
     "learn",
     "learning_curve",
@@ -178,6 +179,25 @@ def learning_curve(robot: str, progress: Progress = None, **settings: Any) -> Cu
     1
     """
     return _study("learning_curve", {"robot": robot, **settings}, progress)
+
+
+def convergence(source: str | Path, progress: Progress = None, **settings: Any) -> Study:
+    """Does the number still move? A series of a file over embedding, delay, length: `selforg convergence`.
+
+    Settings as on the command line: `freeze`, `sensor`, `tau`, `m_max`, `samples`, `out`, ... For a series
+    that is at hand as an array there is `quantify.convergence`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savetxt(f"{folder}/sine.txt", np.sin(np.arange(2000) / 5))
+    ...     found = convergence(f"{folder}/sine.txt", tau=8, m_max=3, replicates=5)
+    >>> [row["value"] for row in found.to_dict()["rows"] if row["varied"] == "m_max"]
+    [3, 5, 7]
+    """
+    return _study("convergence", {"source": str(source), **settings}, progress)
 
 
 def compare(progress: Progress = None, **settings: Any) -> Comparison:

@@ -25,6 +25,7 @@ COMMANDS = {
     "learn": ("pipeline.learn", "let a robot learn, freeze its controller"),
     "record": ("pipeline.record", "record how frozen controllers behave"),
     "quantify": ("pipeline.quantify", "measure complexity, of any series"),
+    "convergence": ("studies.convergence", "does the number still move? with embedding, delay, length"),
     "progress": ("studies.progress", "learn, record and quantify in one go"),
     "compare": ("studies.comparison.compare", "rank controllers by complexity, over seeds"),
     "learning-curve": ("studies.learning_curve", "complexity against learning time, over seeds"),

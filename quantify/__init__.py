@@ -3,6 +3,7 @@
 In one call: `quantify(series)` -> `Quantification`, with uncertainties and caveats. Step by step:
 
 - before: `look_over`, `stationarity`, `choose_delay`, `theiler_window`; `surrogates` and `systems` to compare
+- after: `convergence` -> does the number still move with the embedding, the delay, the length?
 - `null_test.against_null` -> is the series more than its surrogates?
 - `correlation_sums`, or `read_tisean` for files of TISEAN's d2 -> `CorrelationSums`
 - `entropies` -> H, h, delta_h, E, D, PI over the scale eps; `small_scale_limit` -> E, PI of noise at eps = 0
@@ -30,6 +31,7 @@ from quantify.compiled import find_place
 find_place()  # before any kernel is declared
 
 # ruff: noqa: E402
+from quantify.convergence_data import Convergence
 from quantify.correlation import BlockCounts, CorrelationSums, correlation_sums
 from quantify.decomposition import S_MIN, Decomposition, ScalingRange, decompose
 from quantify.delays import Delay, choose_delay, theiler_window
@@ -44,6 +46,7 @@ from quantify.scaling import ScalingFit, fit_scaling
 from quantify.segments import Segment, SegmentRule, line_segments
 from quantify.series_files import Series, read_series
 from quantify.stationary import Stationarity, stationarity, stationarity_verdict
+from quantify.sweeps import convergence
 from quantify.tisean import TiseanFormatError, read_tisean, write_tisean
 
 if TYPE_CHECKING:
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "S_MIN",
     "BlockCounts",
+    "Convergence",
     "CorrelationSums",
     "DataReport",
     "Decomposition",
@@ -71,6 +75,7 @@ __all__ = [
     "Stationarity",
     "TiseanFormatError",
     "choose_delay",
+    "convergence",
     "correlation_sums",
     "crossover",
     "decompose",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quantify.correlation import CorrelationSums
 from quantify.decomposition import Decomposition, ScalingRange
 from quantify.entropy_curves import Entropies
 from quantify.ksg import PredictiveInformation
+from quantify.plain import from_plain
 from quantify.scaling import ScalingFit
 
 QUANTITIES = ("E_state", "E_mem", "E_core", "D")
@@ -59,6 +60,12 @@ class Estimate:
         down = math.hypot(*(self.value - low for low, _ in self.choices.values()))
         up = math.hypot(*(high - self.value for _, high in self.choices.values()))
         return self.value - down, self.value + up
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Estimate:
+        """An estimate from its plain form; files of earlier versions know no choices."""
+        choices = {name: tuple(interval) for name, interval in (values.get("choices") or {}).items()}
+        return replace(from_plain(values | {"choices": None}, cls), choices=choices)
 
 
 @dataclass(frozen=True)

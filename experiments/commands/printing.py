@@ -36,6 +36,13 @@ def progress(found: Study, config: object, feedback: Feedback) -> None:
     put(f"picture: {picture}\nnumbers: {numbers}\nruns:    {', '.join(runs)}")
 
 
+def convergence(found: Study, config: object, feedback: Feedback) -> None:
+    """All numbers, what has settled and what has not."""
+    for table in found.tables():
+        console().print(table.terminal())
+    put("\n".join([*found.sentences(), found.written()]))
+
+
 def learning_curve(found: Study, config: object, feedback: Feedback) -> None:
     """The medians at every time; notes which runs have no numbers."""
     _explained(found, feedback)

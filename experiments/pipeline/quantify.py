@@ -73,7 +73,7 @@ def quantify(config: Quantify, feedback: Feedback = SILENT) -> Quantified:
     name = words = ""
     if path.suffix == ".c2":
         result = _quantify_sums(config, path)
-    elif not dataset and _is_run(path):
+    elif not dataset and is_run(path):
         return _quantify_run(config, path, feedback)
     else:
         with refusing(q.QuantifyError):
@@ -97,7 +97,8 @@ def _warn_if_unwritable(data: Path, name: str, feedback: Feedback) -> None:
         feedback.say(f"note: {error}; the result will be printed, but not stored")
 
 
-def _is_run(path: Path) -> bool:
+def is_run(path: Path) -> bool:
+    """Whether this is a run file of ours, and not any other file."""
     if not (path.is_file() and h5py.is_hdf5(path)):
         return False
     with reading(path) as file:

@@ -8,6 +8,7 @@ in nats. One colour stands for one m in every panel. matplotlib is imported when
 - `scale_curves`: one curve per m over eps
 - `pages`: the decomposition, and everything on one page
 - `over_time`, `side_by_side`: many behaviours, as they follow one another and side by side
+- `settling`: the numbers over the embedding, the delay and the length of the series
 - `published_table`: published numbers beside new ones
 - `style`: colours, axes and keys
 
@@ -31,6 +32,7 @@ from quantify.plots.scale_curves import (
     excess_entropy,
     predictive_information,
 )
+from quantify.plots.settling import convergence
 from quantify.plots.side_by_side import counts, groups
 from quantify.plots.style import MEMORY, SCALE, STATE, STOCHASTIC, STYLE, colour, colour_key, new_figure, note
 
@@ -46,6 +48,7 @@ __all__ = [
     "colour",
     "colour_key",
     "conditional_entropies",
+    "convergence",
     "counts",
     "decomposition",
     "delta_h",

@@ -126,10 +126,10 @@ class Quantification(QuantificationData):
         resolved, scan = values["decomposition_settings"], values["predictive_information"]
         parts = replace(decompose(sums, **resolved_arguments(resolved)), settings=resolved)
         return cls(
-            E_state=_estimate(values["E_state"]),
-            E_mem=_estimate(values["E_mem"]),
-            E_core=_estimate(values["E_core"]),
-            D=_estimate(values["D"]),
+            E_state=Estimate.from_dict(values["E_state"]),
+            E_mem=Estimate.from_dict(values["E_mem"]),
+            E_core=Estimate.from_dict(values["E_core"]),
+            D=Estimate.from_dict(values["D"]),
             range=from_plain(values["range"], ScalingRange, optional=("terms",)),
             caveats=tuple(values["caveats"]),
             sums=sums,
@@ -153,9 +153,3 @@ class Quantification(QuantificationData):
         from quantify import plots
 
         return plots.quantification(self, series=series)
-
-
-def _estimate(values: dict[str, Any]) -> Estimate:
-    """An estimate as saved; files of earlier versions know no choices."""
-    choices = {name: tuple(interval) for name, interval in values.get("choices", {}).items()}
-    return replace(from_plain(values | {"choices": None}, Estimate), choices=choices)
