@@ -16,6 +16,28 @@ Part = Literal["lorenz", "ar2", "snake", "hexapod"]
 
 
 @settings
+class Convergence:
+    """Does the number still move? Complexity over the embedding, the delay and the length of a series."""
+
+    source: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
+    """A run file; or a series as in `selforg quantify`."""
+    freeze: float | None = None
+    """Behaviour of a run by its freeze time in minutes; the last recorded one if not given."""
+    sensor: str = ""
+    """Column by index (from 0) or name; the robot's default for run files."""
+    tau: int | None = None
+    """Delay around which others are tried; as in `selforg quantify` if not given."""
+    m_max: int | None = None
+    """Largest embedding around which others are tried; the robot's default for run files, else 10."""
+    samples: int = 20_000
+    """Samples, from the middle of a longer series, with which embedding and delay are varied."""
+    replicates: int = 50
+    """Resampled series for every sampling error."""
+    out: Path | None = field(default=None, metadata=ASIDE)
+    """Name of the figure (.png or .pdf); numbers go beside it as .json. Default: FILE.convergence.png."""
+
+
+@settings
 class Progress(Learner, Changes, Parallel):
     """Learn, record and quantify: the table and the picture of learning progress."""
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import field
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 import quantify as q
 from experiments.errors import ExperimentError, FileError, refusing
 from experiments.feedback import SILENT, Feedback
-from experiments.pipeline.quantify import Quantify, is_run, with_robot_defaults
+from experiments.options.pipeline import Quantify
+from experiments.options.studies import Convergence
+from experiments.pipeline.quantify import is_run, with_robot_defaults
 from experiments.reports.tables import Table
 from experiments.runfiles.run_file import label, open_run_file
-from experiments.settings import ASIDE, settings
 from experiments.studies.study import Study, document_of
 from quantify import plots
 from quantify.aliases import Figure
@@ -23,28 +21,6 @@ from quantify.convergence_data import Sweep
 from quantify.series_files import Series, find_column, read_series, split_source
 
 NAMES = {"m_max": "m_max", "tau": "delay", "n": "samples"}
-
-
-@settings
-class Convergence:
-    """Does the number still move? Complexity over the embedding, the delay and the length of a series."""
-
-    source: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
-    """A run file; or a series as in `selforg quantify`."""
-    freeze: float | None = None
-    """Behaviour of a run by its freeze time in minutes; the last recorded one if not given."""
-    sensor: str = ""
-    """Column by index (from 0) or name; the robot's default for run files."""
-    tau: int | None = None
-    """Delay around which others are tried; as in `selforg quantify` if not given."""
-    m_max: int | None = None
-    """Largest embedding around which others are tried; the robot's default for run files, else 10."""
-    samples: int = 20_000
-    """Samples, from the middle of a longer series, with which embedding and delay are varied."""
-    replicates: int = 50
-    """Resampled series for every sampling error."""
-    out: Path | None = field(default=None, metadata=ASIDE)
-    """Name of the figure (.png or .pdf); numbers go beside it as .json. Default: FILE.convergence.png."""
 
 
 class Settling(Study):
