@@ -6,7 +6,7 @@ Examples
 --------
 >>> import controllers
 >>> list(controllers.REGISTRY)
-['ulr', 'tipi', 'homeokinesis', 'dep', 'random', 'identity', 'sine', 'babbling']
+['ulr', 'tipi', 'homeokinesis', 'dep', 'dep_norm', 'random', 'identity', 'sine', 'babbling']
 >>> ulr = controllers.make("ulr", n_sensors=19, n_motors=18)
 >>> a = ulr.step([0.0] * 19)
 >>> frozen = ulr.freeze()
@@ -24,7 +24,7 @@ from controllers.baselines import (
     SineConfig,
 )
 from controllers.config import Range, RuleConfig
-from controllers.dep import DEP, DEPConfig
+from controllers.dep import DEP, DEPConfig, DEPNorm, DEPNormConfig
 from controllers.errors import ControllerError
 from controllers.history import HistoryController
 from controllers.homeokinesis import Homeokinesis, HomeokinesisConfig
@@ -42,6 +42,8 @@ __all__ = [
     "Controller",
     "ControllerError",
     "DEPConfig",
+    "DEPNorm",
+    "DEPNormConfig",
     "Frozen",
     "HistoryController",
     "Homeokinesis",

@@ -88,6 +88,8 @@ class Controller:
 
     Config: ClassVar[type[RuleConfig]] = RuleConfig
     memory: ClassVar[tuple[str, ...]] = ("C", "h", "t")
+    learns_first: ClassVar[bool] = False
+    """Whether a step learns from s before it acts on it."""
 
     def __init__(
         self,
@@ -132,9 +134,13 @@ class Controller:
     def step(self, s: ArrayLike, learn: bool = True) -> Array:
         """Act on s, then learn from it: the same as `act(s)` and `learn(s)` one after the other.
 
-        The action is that of the weights before learning. With `learn=False` nothing in the state changes.
+        The action is that of the weights before learning, or, for a rule that `learns_first`, after it. With
+        `learn=False` nothing in the state changes.
         """
         values = self._read(s)
+        if learn and self.learns_first:
+            self._learn(values)
+            return self.act(values)
         a = self.act(values)
         if learn:
             self._learn(values)

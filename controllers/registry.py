@@ -11,7 +11,7 @@ import numpy as np
 from controllers.base import Controller
 from controllers.baselines import Babbling, Identity, Random, Sine
 from controllers.config import RuleConfig
-from controllers.dep import DEP
+from controllers.dep import DEP, DEPNorm
 from controllers.errors import ControllerError
 from controllers.homeokinesis import Homeokinesis
 from controllers.tipi import TiPI
@@ -22,6 +22,7 @@ REGISTRY: dict[str, type[Controller]] = {
     "tipi": TiPI,
     "homeokinesis": Homeokinesis,
     "dep": DEP,
+    "dep_norm": DEPNorm,
     "random": Random,
     "identity": Identity,
     "sine": Sine,
@@ -41,7 +42,7 @@ def find(name: str) -> type[Controller]:
     --------
     >>> from controllers import find
     >>> find("tipi").Config().tau
-    5
+    2
     >>> find("controllers.base:Frozen").__name__
     'Frozen'
     """

@@ -53,7 +53,10 @@ def rehearse(make: Callable[[], Controller], freezes: bool = True) -> None:
         if any(isinstance(_outcome(controller, values), str) for values in s[:pause]):
             return
         frozen, copy = controller.freeze() if freezes else None, _copy(controller)
+        # A rule that learns first acts on with other weights than it freezes to.
+        still = copy.step(s[pause], learn=False) if controller.learns_first else None
         acted = _agree(f"{rule} cannot be resumed", controller, copy, s[pause:])
+        acted = acted if still is None else still
         if frozen is None:
             continue
         _refuse_lost(rule, frozen)

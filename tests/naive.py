@@ -268,51 +268,72 @@ def ulr(s, n_motors, eps, alpha, d, decay, c, C_0, clip, eps_h):
     return np.array(Cs), np.array(hs)
 
 
-def dep(s, n_motors, rate, kappa, d, norm, regularisation, eps_h, decay_h, eps_M):
-    """DEP: tau_C dK = M v_t v_{t-d}^T - K, C = kappa K / norm(K), dh = -eps_h a - decay_h h."""
-    n = len(s[0])
-    K, M = _identity(n_motors, n, 0.0), _identity(n_motors, n)
-    C, h = _identity(n_motors, n, 0.0), [0.0] * n_motors
+def dep(
+    s, n_motors, rate, kappa, d, norm, row_share, regularisation, clip_C, eps_h, clip_h, decay_h, eps_M,
+    clip_M, c=None,
+):  # fmt: skip
+    """DEP: tau_C dK = M v_t v_{t-d}^T - K, C = kappa K / |K M^T|, then a; with c, v_t / (|v_t| + c)."""
+    n, o = len(s[0]), n_motors
+    K, M = _identity(o, n, 0.0), _identity(o, n)
+    C, h = _identity(o, n, 0.0), [0.0] * o
     a, Cs, hs = {}, [], []
     for t in range(len(s)):
-        a[t] = _action(C, h, s[t])
         if t - d - 1 >= 0:
             v = [s[t][j] - s[t - 1][j] for j in range(n)]
             v_d = [s[t - d][j] - s[t - d - 1][j] for j in range(n)]
-            Mv = _times(M, v)
-            K = [[K[i][j] + rate * (Mv[i] * v_d[j] - K[i][j]) for j in range(n)] for i in range(n_motors)]
-            wrong = [a[t - 1][i] - a[t - 2][i] - Mv[i] for i in range(n_motors)]
-            M = [[M[i][j] + eps_M * wrong[i] * v[j] for j in range(n)] for i in range(n_motors)]
-            h = [h[i] - eps_h * a[t][i] - decay_h * h[i] for i in range(n_motors)]
-            row = [math.sqrt(sum(x * x for x in K[i])) for i in range(n_motors)]
+            length = 1.0 if c is None else math.sqrt(sum(x * x for x in v)) + c
+            mu = _times(M, [x / length for x in v])
+            K = [[K[i][j] + rate * (mu[i] * v_d[j] - K[i][j]) for j in range(n)] for i in range(o)]
+            h = [h[i] - _limit(eps_h * a[t - 1][i], clip_h) - decay_h * h[i] for i in range(o)]
+            KM = [_times(M, K[i]) for i in range(o)]
+            row = [math.sqrt(sum(x * x for x in KM[i])) for i in range(o)]
             whole = math.sqrt(sum(x * x for x in row))
-            for i in range(n_motors):
-                size = (row[i] if norm == "row" else whole) + regularisation
-                C[i] = [kappa * K[i][j] / size for j in range(n)]
+            for i in range(o):
+                if norm == "row":
+                    C[i] = [row_share * kappa * K[i][j] / (row[i] + regularisation) for j in range(n)]
+                elif norm == "global":
+                    C[i] = [_limit(kappa * K[i][j] / (whole + regularisation), clip_C) for j in range(n)]
+                else:
+                    C[i] = [kappa * K[i][j] for j in range(n)]
+        a[t] = _action(C, h, s[t])
+        if t - d - 1 >= 0:
+            wrong = [a[t - d][i] - a[t - d - 1][i] - x for i, x in enumerate(_times(M, v))]
+            M = [[M[i][j] + _limit(eps_M * wrong[i] * v[j], clip_M) for j in range(n)] for i in range(o)]
         Cs.append(np.array(C))
         hs.append(np.array(h))
     return np.array(Cs), np.array(hs)
 
 
-class _ForwardModel:
-    """s^_{t+1} = A a_t + S s_t + b, learned by gradient descent on the squared error."""
+dep_norm = dep
 
-    def __init__(self, n, o, eps_A, extended, pull_A):
-        self.A, self.S, self.b = _identity(n, o), _identity(n, n, 0.0), [0.0] * n
-        self.eps_A, self.extended, self.pull_A = eps_A, extended, pull_A
+
+class _ForwardModel:
+    """s^_{t+1} = A a_t + S s_t + b, learned by gradient descent on the squared error, damped and clipped."""
+
+    def __init__(self, n, o, eps_A, S_0, extended, cause, clip_A, damping):
+        self.A, self.S, self.b = _identity(n, o), _identity(n, n, S_0), [0.0] * n
+        self.eps_A, self.extended, self.cause = eps_A, extended, cause
+        self.clip_A, self.damping = clip_A, damping
 
     def error(self, a, s, s_next):
         Aa, Ss = _times(self.A, a), _times(self.S, s)
         return [s_next[i] - (Aa[i] + Ss[i] + self.b[i]) for i in range(len(s))]
 
     def learn(self, xi, a, s):
+        if self.eps_A == 0:
+            return
+        A = np.array(self.A)
+        inverse = np.linalg.inv(A.T @ A + 1e-8 * np.eye(len(a))) @ A.T
+        caused = [a[j] + self.cause * x for j, x in enumerate(_times(inverse.tolist(), xi))]
         for i in range(len(s)):
             for j in range(len(a)):
-                start = 1.0 if i == j else 0.0
-                self.A[i][j] = self.A[i][j] + self.eps_A * xi[i] * a[j] - self.pull_A * (self.A[i][j] - start)
+                self.A[i][j] += _limit(self.eps_A * xi[i] * caused[j], self.clip_A)
+                away = (1.0 if i == j else 0.0) - self.A[i][j]
+                self.A[i][j] += _limit(self.damping * away**3, self.clip_A)
             for j in range(len(s)):
-                self.S[i][j] += self.eps_A * xi[i] * s[j] if self.extended else 0.0
-            self.b[i] += self.eps_A * xi[i]
+                push = self.eps_A * xi[i] * s[j] - 10 * self.damping * self.S[i][j]
+                self.S[i][j] += _limit(push, self.clip_A) if self.extended else 0.0
+            self.b[i] += _limit(self.eps_A * xi[i] - self.damping * self.b[i], self.clip_A)
 
     def jacobian(self, g, C):
         """L = A diag(g') C + S."""
@@ -323,34 +344,39 @@ class _ForwardModel:
         ]
 
 
+def _damped(C, damping, native, clip_damping):
+    """C, pulled to native * identity by the cube of the distance of each element."""
+    rows = range(len(C))
+    away = [[(native if i == j else 0.0) - x for j, x in enumerate(C[i])] for i in rows]
+    return [[x + _limit(damping * away[i][j] ** 3, clip_damping) for j, x in enumerate(C[i])] for i in rows]
+
+
 def tipi(
-    s, n_motors, eps_C, eps_A, alpha, C_0, extended, g_floor, clip_C, clip_h, pull_C, pull_A,
-    tau, clip_ds, eps_Sigma, ridge, metric,
+    s, n_motors, eps_C, eps_A, alpha, C_0, S_0, extended, cause, g_floor, clip_C, clip_h, clip_A, damping,
+    native, clip_damping, tau, clip_ds, eps_Sigma, Sigma_0, ridge, metric,
 ):  # fmt: skip
     """TiPI: ds through the loop, du back through it, dC = eps_C/(tau-1) sum (dmu ds^T - (gamma * a) s^T)."""
     n, o = len(s[0]), n_motors
-    model = _ForwardModel(n, o, eps_A, extended, pull_A)
-    start = _identity(o, n, C_0)
-    C, h, Sigma = _identity(o, n, C_0), [0.0] * o, np.eye(n)
-    xi, acted, Cs, hs = {}, {}, [], []
+    model = _ForwardModel(n, o, eps_A, S_0, extended, cause, clip_A, damping)
+    C, h, Sigma = _identity(o, n, C_0), [0.0] * o, Sigma_0 * np.eye(n)
+    xi, acted, g, L, Cs, hs = {}, {}, {}, {}, [], []
     for t in range(len(s)):
         acted[t] = _action(C, h, s[t])
         if t >= 1:
             xi[t] = model.error(acted[t - 1], s[t - 1], s[t])
+            g[t - 1] = [1 - x * x + g_floor for x in _action(C, h, s[t - 1])]
+            L[t - 1] = model.jacobian(g[t - 1], C)
         if t >= tau:
-            a = {l: _action(C, h, s[l]) for l in range(t - tau, t)}
-            g = {l: [1 - x * x + g_floor for x in a[l]] for l in a}
-            L = {l: model.jacobian(g[l], C) for l in a}
-            ds = {t - tau: [0.0] * n}
-            for l in range(t - tau, t):
-                moved = _times(L[l], ds[l])
-                ds[l + 1] = [_limit(moved[j] + xi[l + 1][j], clip_ds) for j in range(n)]
+            ds = {t - tau + 1: xi[t - tau + 1]}
+            for l in range(t - tau + 1, t):
+                ds[l + 1] = [x + y for x, y in zip(_times(L[l], ds[l]), xi[l + 1], strict=True)]
+            ds[t] = [_limit(x, clip_ds) for x in ds[t]]
             for i in range(n):
                 for j in range(n):
                     Sigma[i, j] += eps_Sigma * (ds[t][i] * ds[t][j] - Sigma[i, j])
             du = {t: list(np.linalg.inv(Sigma + ridge * np.eye(n)) @ ds[t])}
             dC, dh = np.zeros((o, n)), np.zeros(o)
-            for l in range(t - 1, t - tau - 1, -1):
+            for l in range(t - 1, t - tau, -1):
                 du[l] = _times(_transposed(L[l]), du[l + 1])
                 response, Cds = _times(_transposed(model.A), du[l + 1]), _times(C, ds[l])
                 for i in range(o):
@@ -358,12 +384,11 @@ def tipi(
                     gamma = 2 * alpha * dmu * Cds[i]
                     rate = eps_C / (tau - 1) / (g[l][i] ** 2 if metric else 1)
                     for j in range(n):
-                        dC[i, j] += rate * (dmu * ds[l][j] - gamma * a[l][i] * s[l][j])
-                    dh[i] -= rate * gamma * a[l][i]
-            for i in range(o):
-                for j in range(n):
-                    C[i][j] = C[i][j] + _limit(dC[i, j], clip_C) - pull_C * (C[i][j] - start[i][j])
-                h[i] += _limit(dh[i], clip_h)
+                        dC[i, j] += _limit(rate * (dmu * ds[l][j] - gamma * acted[l][i] * s[l][j]), clip_C)
+                    dh[i] -= _limit(rate * gamma * acted[l][i], clip_h)
+            C = [[C[i][j] + dC[i, j] for j in range(n)] for i in range(o)]
+            h = [h[i] + dh[i] for i in range(o)]
+            C = _damped(C, damping, native, clip_damping)
         if t >= 1:
             model.learn(xi[t], acted[t - 1], s[t - 1])
         Cs.append(np.array(C))
@@ -372,12 +397,12 @@ def tipi(
 
 
 def homeokinesis(
-    s, n_motors, eps_C, eps_A, alpha, C_0, extended, g_floor, clip_C, clip_h, pull_C, pull_A, log_error, ridge
-):
+    s, n_motors, eps_C, eps_A, alpha, C_0, S_0, extended, cause, g_floor, clip_C, clip_h, clip_A, damping,
+    native, clip_damping, log_error, log_scale, log_floor, ridge,
+):  # fmt: skip
     """Homeokinesis: v = L^+ xi, chi = (L^+)^T v, mu = g' A^T chi, dC = eps_C w (mu v^T - gamma a s^T)."""
     n, o = len(s[0]), n_motors
-    model = _ForwardModel(n, o, eps_A, extended, pull_A)
-    start = _identity(o, n, C_0)
+    model = _ForwardModel(n, o, eps_A, S_0, extended, cause, clip_A, damping)
     C, h, acted = _identity(o, n, C_0), [0.0] * o, [0.0] * o
     Cs, hs = [], []
     for t in range(len(s)):
@@ -391,14 +416,14 @@ def homeokinesis(
             v = _times(L_plus.tolist(), xi)
             chi = _times(L_plus.T.tolist(), v)
             response, Cv = _times(_transposed(model.A), chi), _times(C, v)
-            w = 0.1 / (sum(x * x for x in v) + 0.001) if log_error else 1.0
+            w = log_scale / (sum(x * x for x in v) + log_floor) if log_error else 1.0
             for i in range(o):
                 mu = g[i] * response[i]
                 gamma = 2 * alpha * mu * Cv[i]
                 for j in range(n):
-                    push = eps_C * w * (mu * v[j] - gamma * a[i] * s[t - 1][j])
-                    C[i][j] = C[i][j] + _limit(push, clip_C) - pull_C * (C[i][j] - start[i][j])
+                    C[i][j] += _limit(eps_C * w * (mu * v[j] - gamma * a[i] * s[t - 1][j]), clip_C)
                 h[i] += _limit(-eps_C * w * gamma * a[i], clip_h)
+            C = _damped(C, damping, native, clip_damping)
             model.learn(xi, acted, s[t - 1])
         acted = action
         Cs.append(np.array(C))

@@ -59,7 +59,7 @@ def test_settings_are_frozen_and_checked():
     config = controllers.ULRConfig()
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.eps = 1.0
-    with pytest.raises(ControllerError, match="norm = 'column' is not one of 'global', 'row'; choose one"):
+    with pytest.raises(ControllerError, match="norm = 'column' is not one of 'global', 'row', 'none'"):
         controllers.DEPConfig(norm="column")
     with pytest.raises(ControllerError, match="metric = 1 is not a bool"):
         controllers.TiPIConfig(metric=1)

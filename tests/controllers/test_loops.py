@@ -43,7 +43,8 @@ def follows_after_four_steps(s, actions):
     ("name", "settings", "world", "low", "mean", "high"),
     [
         # measured over the second half: mean and extremes of C, equal to .003 and .02 over the seeds
-        ("tipi", {"C_0": 0.5, "tau": 2}, follows_at_once, 1.20, 1.242, 1.29),
+        ("tipi", {"C_0": 0.5}, follows_at_once, 1.17, 1.227, 1.29),
+        ("tipi", {"C_0": 0.5, "metric": False, "ridge": 1e-3}, follows_at_once, 1.20, 1.243, 1.29),
         ("homeokinesis", {"C_0": 0.5}, follows_at_once, 1.15, 1.247, 1.37),
         ("ulr", {}, follows_after_four_steps, 0.96, 1.042, 1.12),
     ],
@@ -104,11 +105,11 @@ def spectral_peak(x):
     ("name", "settings", "world", "noise", "gain", "angle", "frequency", "share"),
     [
         # measured at the end: gain to .1, angle to .03, frequency to .01, share at least
-        ("tipi", {}, rotates_at_once, 0.05, 2.30, 0.51, 0.815, 0.9),
+        ("tipi", {"tau": 5, "metric": False}, rotates_at_once, 0.05, 2.35, 0.51, 0.783, 0.85),
         ("ulr", {"d": 1, "eps": 0.03}, rings, 0.02, 1.13, 0.12, 0.266, 0.75),
         (
             "dep",
-            {"d": 1, "rate": 0.001, "kappa": 2.0, "regularisation": 3e-4},
+            {"norm": "global", "rate": 0.001, "kappa": 2.0, "regularisation": 3e-4},
             rings,
             0.02,
             1.41,
@@ -116,6 +117,7 @@ def spectral_peak(x):
             0.299,
             0.95,
         ),
+        ("dep_norm", {"norm": "global"}, rings, 0.02, 1.55, 0.306, 0.308, 0.95),
     ],
 )
 def test_rotating_world_develops_an_oscillation(name, settings, world, noise, gain, angle, frequency, share):
@@ -130,7 +132,16 @@ def test_rotating_world_develops_an_oscillation(name, settings, world, noise, ga
     found_frequency, found_share = spectral_peak(s[-4096:, 0])
     assert found_frequency == pytest.approx(frequency, abs=0.02)
     assert found_share > share
-    assert spectral_peak(s[:4096, 0])[1] < found_share
+    assert s[:15].std() < 0.25 * s[-5000:].std(), "the oscillation must not have been there from the start"
+
+
+def test_tipi_with_its_metric_turns_a_rotating_world_without_saturating():
+    """Over seeds 0 to 3 the gain is 1.30 to 1.31 and the angle, which wanders, .47 to .57."""
+    tipi = make("tipi", 2, 2)
+    s, C = run(tipi, rotates_at_once, 20_000, noise=0.05)
+    gain, angle, rest = gain_and_angle(C[-1])
+    assert gain == pytest.approx(1.305, abs=0.05) and 0.35 < angle < 0.7 and rest < 0.1
+    assert s[-5000:].std() > 0.5 and np.abs(s[-5000:]).mean() < 0.8
 
 
 def test_frozen_goes_on_oscillating_bit_by_bit():

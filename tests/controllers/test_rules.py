@@ -30,19 +30,34 @@ SETTINGS = [
     ("ulr", {"eps": 0.1, "d": 1, "eps_h": 0.05, "decay": 1e-3}),
     ("ulr", {"eps": 0.5, "alpha": 0.0, "d": 9, "clip": 0.01, "c": 1e-3}),
     ("tipi", {"eps_C": 0.01}),
-    ("tipi", {"eps_C": 0.02, "tau": 6, "extended": True, "pull_C": 1e-3, "pull_A": 1e-3}),
-    ("tipi", {"eps_C": 0.1, "tau": 3, "eps_Sigma": 0.0, "metric": True, "alpha": 2.0, "g_floor": 0.1}),
+    ("tipi", {"eps_C": 0.02, "tau": 6, "extended": True, "damping": 0.01, "clip_A": 0.01, "clip_ds": 1.0}),
+    (
+        "tipi",
+        {
+            "eps_C": 0.1,
+            "tau": 3,
+            "eps_Sigma": 0.0,
+            "Sigma_0": 1.0,
+            "metric": False,
+            "alpha": 2.0,
+            "g_floor": 0.1,
+        },
+    ),
     ("homeokinesis", {"eps_C": 0.05}),
-    ("homeokinesis", {"log_error": False, "extended": True, "pull_C": 1e-3, "pull_A": 1e-3, "alpha": 0.5}),
+    ("homeokinesis", {"log_error": False, "extended": True, "cause": 0.01, "damping": 0.01, "alpha": 0.5}),
+    ("homeokinesis", {"log_scale": 0.3, "log_floor": 0.01, "native": 0.7, "damping": 0.1, "S_0": 0.2}),
     ("dep", {"rate": 0.01}),
-    ("dep", {"rate": 0.05, "norm": "row", "d": 1, "kappa": 3.0, "eps_h": 0.02, "eps_M": 0.05}),
+    ("dep", {"rate": 0.05, "d": 3, "kappa": 3.0, "eps_h": 0.2, "eps_M": 0.5}),
+    ("dep", {"norm": "global", "kappa": 9.0, "eps_M": 0.05, "clip_C": 2.0}),
+    ("dep_norm", {}),
+    ("dep_norm", {"norm": "none", "rate": 0.1, "kappa": 20.0, "d": 2, "c": 0.1}),
 ]
 
 
 @pytest.mark.parametrize(("name", "settings"), SETTINGS, ids=lambda x: x if isinstance(x, str) else str(x))
 @pytest.mark.parametrize(("n_sensors", "n_motors"), [(1, 1), (4, 3)])
 def test_rule_equals_its_naive_twin(name, settings, n_sensors, n_motors):
-    s = sensors(1000, n_sensors)
+    s = sensors(1000 if name == "ulr" else 300, n_sensors)
     controller = make(name, n_sensors, n_motors, settings)
     config = dataclasses.asdict(controller.config)
     for start in ("rotation", "wave"):
@@ -52,8 +67,8 @@ def test_rule_equals_its_naive_twin(name, settings, n_sensors, n_motors):
     for x in s:
         controller.step(x)
         moved.append((controller.C.copy(), controller.h.copy()))
-    # Sums in another order and another tanh: 1e-16 a step. The sensor values are given, so errors add up
-    # over 1,000 steps but are not amplified by a body.
+    # Sums in another order and another tanh: 1e-16 a step. The sensor values are given, so errors are not
+    # amplified by a body; weights and a model that move as fast as here amplify them by ten in 100 steps.
     np.testing.assert_allclose([x for x, _ in moved], C, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose([x for _, x in moved], h, rtol=1e-9, atol=1e-11)
     assert np.ptp(C, axis=0).max() > 0.01, "the comparison needs weights that moved"
@@ -70,10 +85,11 @@ def test_ulr_equals_its_twin_at_the_size_of_the_hexapod():
     np.testing.assert_allclose(controller.C, C[-1], rtol=1e-10, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", ["ulr", "tipi", "homeokinesis", "dep"])
+@pytest.mark.parametrize("name", ["ulr", "tipi", "homeokinesis", "dep", "dep_norm"])
 def test_constant_sensors_teach_nothing_but_forgetting(name):
     """Without velocity and with a perfect model every driving term is zero; only decay remains."""
-    settings = {"ulr": {"decay": 0.0}, "homeokinesis": {"eps_A": 0.0}, "tipi": {"eps_A": 0.0}}.get(name, {})
+    still = {"eps_A": 0.0, "damping": 0.0}
+    settings = {"ulr": {"decay": 0.0}, "homeokinesis": still, "tipi": still}.get(name, {})
     controller = make(name, 3, 2, settings)
     C = controller.C.copy()
     for _ in range(50):
@@ -117,7 +133,7 @@ def test_ulr_clips_each_element_but_not_the_decay():
 # --- gradients ---
 
 # The exact rule: no floor under g', no guard in reach, no metric, alpha = 1, the model held fixed.
-EXACT = {"alpha": 1.0, "g_floor": 0.0, "clip_C": 1e6, "clip_h": 1e6, "eps_A": 0.0}
+EXACT = {"alpha": 1.0, "g_floor": 0.0, "clip_C": 1e6, "clip_h": 1e6, "eps_A": 0.0, "damping": 0.0, "S_0": 0.0}
 
 
 def numerical_gradient(function, x, step=1e-5):
@@ -155,7 +171,7 @@ def propagated_noise(tipi, C, h, history, xis):
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_tipi_climbs_the_gradient_of_its_objective(n, tau):
     """With Sigma given, the step is eps_C/(tau - 1) times the gradient of 1/2 ds_t^T Sigma^-1 ds_t."""
-    settings = EXACT | {"tau": tau, "clip_ds": 1e6, "eps_Sigma": 0.3, "ridge": 0.0}
+    settings = EXACT | {"tau": tau, "metric": False, "clip_ds": 1e6, "eps_Sigma": 0.3, "ridge": 0.0}
     tipi = make("tipi", n, n, settings | {"eps_C": 0.0})
     s = small_loop(tipi, n, seed=10 * n + tau)
     for x in s:
@@ -182,13 +198,21 @@ def test_tipi_steps_average_to_the_gradient_of_the_log_determinant(n):
     That is the predictive information itself, up to the noise entropy, which does not depend on C.
     """
     tau, windows = 3, 50
-    settings = EXACT | {"tau": tau, "clip_ds": 1e6, "eps_Sigma": 0.0, "ridge": 0.0}
+    settings = EXACT | {
+        "tau": tau,
+        "metric": False,
+        "clip_ds": 1e6,
+        "eps_Sigma": 0.0,
+        "Sigma_0": 1.0,
+        "ridge": 0.0,
+    }
     tipi = make("tipi", n, n, settings | {"eps_C": 0.0})
     s = small_loop(tipi, n, seed=n)
-    seen = []
+    seen, pasts = [], []
     for x in np.concatenate([s, sensors(windows, n, seed=3)]):
         tipi.step(x)
         seen.append((tipi.history.copy(), tipi.xis.copy()))
+        pasts.append([x.copy() for x in (tipi.actions, tipi.gs, tipi.Ls)])
     seen = seen[-windows:]
 
     def covariance(C):
@@ -197,11 +221,12 @@ def test_tipi_steps_average_to_the_gradient_of_the_log_determinant(n):
 
     expected = numerical_gradient(lambda C: 0.5 * np.linalg.slogdet(covariance(C))[1], tipi.C)
     mean = np.zeros_like(tipi.C)
-    for history, xis in seen:
+    for (history, xis), past in zip(seen, pasts[-windows:], strict=True):
         one = type(tipi).from_state(
             tipi.state() | {"config.eps_C": np.array(1.0), "Sigma": covariance(tipi.C)}
         )
         one.history[...], one.xis[...] = history, xis
+        one.actions[...], one.gs[...], one.Ls[...] = past
         one.move_weights()
         mean += (one.C - tipi.C) / windows
     np.testing.assert_allclose(mean * (tau - 1), expected, rtol=1e-6, atol=1e-7 * np.abs(expected).max())
@@ -234,7 +259,7 @@ def test_homeokinesis_descends_the_time_loop_error(n, seed):
 def test_logarithmic_error_only_scales_the_step():
     steps = []
     for log_error in (False, True):
-        one = make("homeokinesis", 3, 3, EXACT | {"eps_C": 1e-3, "log_error": log_error})
+        one = make("homeokinesis", 3, 3, EXACT | {"C_0": 1.0, "eps_C": 1e-3, "log_error": log_error})
         C = one.C.copy()
         for s in sensors(2, 3):
             one.step(s)
@@ -242,7 +267,7 @@ def test_logarithmic_error_only_scales_the_step():
         xi, s = one.xis[0], one.history[1]
     # at C = A = 1, S = 0: L = diag(g'), with its regularised inverse g' / (g'^2 + ridge)
     g = 1.0 - np.tanh(s) ** 2
-    v = g / (g**2 + 1e-3) * xi
+    v = g / (g**2 + 1e-8) * xi
     np.testing.assert_allclose(steps[1], steps[0] * 0.1 / (v @ v + 0.001), rtol=1e-9)
 
 
@@ -250,7 +275,7 @@ def test_forward_model_learns_the_world():
     """In s' = R a + T s + b with moving actions, A, S, b become R, T, b."""
     rng = np.random.default_rng(4)
     R, T, b = np.array([[0.5, -0.4], [0.3, 0.6]]), np.array([[0.2, 0.1], [-0.1, 0.1]]), np.array([0.1, -0.2])
-    tipi = make("tipi", 2, 2, {"eps_C": 0.0, "C_0": 0.0, "extended": True, "eps_A": 0.05})
+    tipi = make("tipi", 2, 2, {"eps_C": 0.0, "C_0": 0.0, "extended": True, "eps_A": 0.05, "damping": 0.0})
     s = np.zeros(2)
     for _ in range(20000):
         tipi.h[...] = rng.standard_normal(2)  # babbling through h
@@ -264,7 +289,7 @@ def test_inverse_model_of_dep_learns_the_world():
     """In s_{t+1} = R a_t the inverse model becomes R^-1."""
     rng = np.random.default_rng(4)
     R = np.array([[0.6, -0.5], [0.5, 0.6]])
-    dep = make("dep", 2, 2, {"rate": 0.0, "decay_h": 0.0, "eps_M": 0.1})
+    dep = make("dep", 2, 2, {"rate": 0.0, "decay_h": 0.0, "eps_M": 0.1, "clip_M": 1.0})
     s = np.zeros(2)
     for _ in range(3000):
         dep.h[...] = rng.standard_normal(2)  # babbling through h
