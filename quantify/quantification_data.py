@@ -10,6 +10,7 @@ from quantify.correlation import CorrelationSums
 from quantify.decomposition import Decomposition, ScalingRange
 from quantify.entropy_curves import Entropies
 from quantify.ksg import PredictiveInformation
+from quantify.null_test import NullTest
 from quantify.plain import from_plain
 from quantify.scaling import ScalingFit
 
@@ -112,4 +113,5 @@ class QuantificationData:
     PI: Limit | None = None
     convergence: dict[str, dict[str, float]] | None = None
     data: dict[str, Any] | None = None
+    null_tests: dict[str, NullTest] = field(default_factory=dict)
     unit: str = "nats"

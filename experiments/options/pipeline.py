@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -100,5 +100,9 @@ class Quantify:
     """Resampled series for the sampling error; 0 for none."""
     predictive: int = 10_000
     """Points, at most, for the predictive information by nearest neighbours; 0 for none. More are slow."""
+    surrogates: int = 0
+    """Surrogate series to compare with: is this more than, say, a cycle with noise? 99 take a minute."""
+    null: Literal["shuffle", "phase", "iaaft", "cycles", "pseudo-periodic", "twins"] | None = None
+    """Which surrogates; cycles if the series goes in rounds, else iaaft."""
     exact: bool = False
     """Count all pairs, instead of a share where they are many."""

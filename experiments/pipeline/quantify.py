@@ -108,10 +108,10 @@ def is_run(path: Path) -> bool:
 def quantify_series(series: Series, config: Quantify, advance: Advance | None = None) -> q.Quantification:
     """Quantify one series; errors of the quantifier name the series."""
     m_max, tau = 10 if config.m_max is None else config.m_max, config.tau or 1
-    names = ("tau", "theiler", "eps_range", "s_min", "replicates", "predictive", "exact")
+    names = ("tau", "theiler", "eps_range", "replicates", "predictive", "surrogates", "null", "exact")
     options: dict[str, Any] = {"m_max": m_max} | {name: getattr(config, name) for name in names}
     options["s_min"] = q.S_MIN if config.s_min is None else config.s_min
-    for flag, least in (("tau", 1), ("m-max", 2), ("replicates", 0), ("predictive", 0)):
+    for flag, least in (("tau", 1), ("m-max", 2), ("replicates", 0), ("predictive", 0), ("surrogates", 0)):
         value = options[flag.replace("-", "_")]
         if value is not None and value < least:
             raise ExperimentError(f"--{flag} is {value}; it must be at least {least}")

@@ -19,6 +19,7 @@ from quantify.gate import DataReport, look_over
 from quantify.inputs import as_array
 from quantify.ksg import PredictiveInformation
 from quantify.ksg import predictive_information as ksg_predictive_information
+from quantify.null_test import Null, null_tests, usual_null
 from quantify.quantification.caveats import Evidence, find_caveats, too_long
 from quantify.quantification.choices import vary
 from quantify.quantification.result import Quantification
@@ -36,6 +37,8 @@ LIMIT_REPLICATES = 50
 # under strong noise are slow.
 PREDICTIVE_M = (1, 2, 3, 5, 8)
 PREDICTIVE_ETAS = 8
+# Samples from the middle of a longer series that are compared with surrogates, lest it take many minutes.
+NULL_SAMPLES = 10_000
 
 
 def quantify(
@@ -51,6 +54,8 @@ def quantify(
     choices: bool = True,
     stationarity: bool = True,
     predictive: int = 0,
+    surrogates: int = 0,
+    null: Null | None = None,
     exact: bool = False,
     rng: Rng = 0,
     progress: Progress | None = None,
@@ -87,6 +92,11 @@ def quantify(
     predictive : int
         Estimate the predictive information by nearest neighbours as well, over m and the scale, from at most
         so many delay vectors spread over the series; 0 leaves it out. 10000 take seconds.
+    surrogates : int
+        Compare E_core and D with those of so many surrogates (19 at least), by `null_tests`; 0 leaves it out.
+        Of a longer series the middle 10,000 samples; 99 surrogates of these take a minute.
+    null : str, optional
+        Which surrogates. Default: `usual_null`.
     rng : numpy Generator or seed
     progress : callable, optional
         ``progress(done, total)``.
@@ -112,7 +122,9 @@ def quantify(
     >>> noise.scaling_region, abs(noise.PI.value) < 0.02
     (False, True)
     """
-    generator = np.random.default_rng(rng)
+    generator, whole = np.random.default_rng(rng), progress
+    if surrogates:  # they take most of the time
+        progress = _part(progress, 0.0, 0.2)
     report = look_over(series)
     x, tame = report.series, report.tamed()
     tau_from, scatter = "given", 0.0
@@ -172,8 +184,16 @@ def quantify(
     if predictive:
         scan = _scan_predictive(x, result, predictive, generator, _part(progress, shares[3], 1.0))
         result = replace(result, predictive_information=scan)
-    if progress is not None:
-        progress(1.0, 1.0)
+    if surrogates:
+        start = max(0, (len(x) - NULL_SAMPLES) // 2)
+        part = x[start : start + NULL_SAMPLES]
+        asked: dict[str, Any] = {"null": null or usual_null(part), "n": surrogates, "tau": tau}
+        asked |= {"statistics": ("E_core", "D"), "rng": generator, "progress": _part(whole, 0.2, 1.0)}
+        tests = null_tests(part, **asked).items()
+        in_units = {k: replace(t, lo=t.lo * report.scale, hi=t.hi * report.scale) for k, t in tests}
+        result = replace(result, null_tests=in_units)
+    if whole is not None:
+        whole(1.0, 1.0)
     return result
 
 

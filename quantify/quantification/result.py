@@ -13,6 +13,7 @@ from quantify.decomposition import ScalingRange, decompose
 from quantify.decomposition.result import resolved_arguments
 from quantify.entropy_curves import entropies
 from quantify.ksg import PredictiveInformation
+from quantify.null_test import NullTest
 from quantify.plain import from_plain, to_plain
 from quantify.quantification.summary import short_text, summary_html, summary_text
 from quantify.quantification_data import QUANTITIES, Estimate, Limit, QuantificationData
@@ -65,6 +66,8 @@ class Quantification(QuantificationData):
         The four numbers from a "quarter" and from "half" of the series.
     data : dict or None
         What was found in the data before counting (`quantify.gate.look_over`).
+    null_tests : dict of NullTest
+        E_core and D beside those of surrogates, if these were asked for.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class Quantification(QuantificationData):
                 if self.predictive_information
                 else None,
                 **{name: getattr(self, name) for name in _PLAIN},
+                "null_tests": {name: test.to_dict() for name, test in self.null_tests.items()},
                 **{name: asdict(limit) if (limit := getattr(self, name)) else None for name in ("E", "PI")},
             }
         )
@@ -142,6 +146,7 @@ class Quantification(QuantificationData):
             **{name: values[name] for name in _PLAIN if name in values},
             E=from_plain(values["E"], Limit) if values.get("E") else None,
             PI=from_plain(values["PI"], Limit) if values.get("PI") else None,
+            null_tests={n: NullTest.from_dict(test) for n, test in values.get("null_tests", {}).items()},
             unit=values["unit"],
         )
 

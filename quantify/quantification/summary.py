@@ -144,7 +144,7 @@ def _account(q: QuantificationData) -> list[str]:
             f"{number.value:.2f} nats at m = {number.m}, eta = {number.eta:.3g}, ± {number.error:.2f}; "
             f"{number.half:.2f} from half the data."
         )
-    return text
+    return text + [test.sentence for test in q.null_tests.values()]
 
 
 def _verdict(q: QuantificationData) -> str:

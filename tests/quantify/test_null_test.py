@@ -8,7 +8,7 @@ import pytest
 
 from quantify import QuantifyError
 from quantify.null_test import WORDS, NullTest, _ranked, against_null, null_tests
-from quantify.systems import AutoRegressive, Henon, Lorenz
+from quantify.systems import AutoRegressive, Henon, Lorenz, Roessler
 
 MADE = {"null": "cycles", "n": 19, "side": "two-sided", "tau": 1, "m_max": 2, "theiler": 1}
 
@@ -111,3 +111,14 @@ def test_a_common_choice_for_all():
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(QuantifyError, match=message):
         against_null(np.sin(0.3 * np.arange(300)), **settings)
+
+
+def test_a_finely_sampled_cycle_is_thinned_to_what_a_coarse_one_has():
+    fine = Roessler().sample(3600, 4)[:, 0]  # 63 samples a round
+    found, coarse = null_tests(fine, n=19, rng=4), null_tests(fine[::3], n=19, rng=4)
+    assert found["E_core"].every == 3 and coarse["E_core"].every == 1
+    for name in ("E_core", "D"):
+        assert found[name].p == coarse[name].p and found[name].value == coarse[name].value
+        # All samples would hide it: p = 1 and .6.
+        assert found[name].p <= 0.1
+    assert found["D"].tau == 3 * coarse["D"].tau and found["D"].theiler == 3 * coarse["D"].theiler

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -260,3 +261,16 @@ def test_rounded_values_do_not_spoil_the_scan(henon):
     q = quantify(np.round(henon, 1), tau=1, m_max=4, predictive=2000, replicates=0)
     assert np.isfinite(q.predictive_information.PI).all()
     assert q.predictive_information.eta[0] >= 0.1
+
+
+def test_surrogates_come_with_the_result() -> None:
+    x = 1e300 * np.sin(0.3 * np.arange(1500)) + 1e299 * np.random.default_rng(1).standard_normal(1500)
+    done: list[float] = []
+    settings: dict[str, Any] = {"tau": 5, "m_max": 3, "replicates": 0, "choices": False}
+    result = quantify(x, surrogates=19, progress=lambda now, total: done.append(now / total), **settings)
+    core = result.null_tests["E_core"]
+    assert core.null == "cycles" and core.n == 19 and list(result.null_tests) == ["E_core", "D"]
+    assert core.lo > 1e297  # in the unit of the series, however large
+    assert core.sentence in " ".join(result.summary().split()) and done == sorted(done) and done[-1] == 1.0
+    assert Quantification.from_dict(result.to_dict()).null_tests == result.null_tests
+    assert quantify(x, surrogates=19, null="shuffle", **settings).null_tests["E_core"].null == "shuffle"
