@@ -284,7 +284,7 @@ def test_archives_of_arrays(tmp_path: Path) -> None:
     with pytest.raises(QuantifyError, match="holds no array 'y'"):
         read_series(f"{path}:y")
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(QuantifyError, match="not a readable .npz"):
+    with pytest.raises(QuantifyError, match=r"not a readable \.npz"):
         read_series(path)
     table = np.array([(0.0, 5), (0.1, 7), (0.2, 4)], dtype=[("time", float), ("x", int)])
     np.save(tmp_path / "s.npy", table)
@@ -342,7 +342,7 @@ def test_what_is_no_table_is_refused_in_words(tmp_path: Path) -> None:
         read_series("/dev/null")
     with pytest.raises(QuantifyError, match="does not exist"):
         read_series("x\0y.csv")
-    with pytest.raises(QuantifyError, match="neither HDF5 nor .npz"):
+    with pytest.raises(QuantifyError, match=r"neither HDF5 nor \.npz"):
         read_series(f"{table_file(tmp_path, '1')}:/x")
 
 
