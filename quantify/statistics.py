@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, rankdata
 
 from quantify.errors import QuantifyError
 
@@ -63,6 +62,8 @@ def median(values: Sequence[float], confidence: float = 0.95) -> Median:
     """
     x = np.sort(_checked(values))
     n = len(x)
+    from scipy.stats import binom  # slow to import, so only where it is needed
+
     return _between(x, binom.cdf(np.arange(n), n, 0.5), confidence, n)
 
 
@@ -182,6 +183,8 @@ def signed_rank(difference: Sequence[float] | np.ndarray) -> float:
         return 1.0
     # Ranks of ties are halves: twice the ranks are whole numbers, whose sums can be counted, in steps as
     # large as they allow.
+    from scipy.stats import rankdata  # slow to import
+
     ranks = np.rint(2 * rankdata(np.abs(d))).astype(int)
     ranks //= np.gcd.reduce(ranks)
     chance = _rank_sums(ranks)

@@ -81,7 +81,7 @@ def save(figures: dict[str, Figure], out: Path) -> list[Path]:
         content = io.BytesIO()  # not the file: matplotlib does not survive a full disk in the middle of a PDF
         with PdfPages(content, metadata={"CreationDate": None}) as pages:
             for figure in figures.values():
-                pages.savefig(figure)
+                pages.savefig(_arranged(figure))
         with replacing(out) as temporary:
             temporary.write_bytes(content.getvalue())
         return [out]
@@ -90,8 +90,22 @@ def save(figures: dict[str, Figure], out: Path) -> list[Path]:
         written.append(out if len(figures) == 1 else out.with_name(f"{out.stem}-{name}{out.suffix}"))
         with replacing(written[-1]) as temporary:
             undated = {"Date": None} if kind == "svg" else None
-            figure.savefig(temporary, format=kind, dpi=200, metadata=undated)
+            _arranged(figure).savefig(temporary, format=kind, dpi=200, metadata=undated)
     return written
+
+
+def _arranged(figure: Figure) -> Figure:
+    """The figure with everything at its place; otherwise all would be drawn twice, to find the places."""
+    from matplotlib import rc_context
+
+    if (engine := figure.get_layout_engine()) is not None:
+        dpi = figure.dpi
+        figure.dpi = 600  # letters of few pixels are narrower than in print
+        engine.execute(figure)
+        figure.dpi = dpi
+        with rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+            figure.set_layout_engine(None)
+    return figure
 
 
 def progress_figure(

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 Curve = tuple[Sequence[tuple[float, Mapping[str, Any]]], Sequence[tuple[float, float]]]
 """Medians over time, and the single values behind them."""
-# Colour, marker, its size, and words. Core comes first and large: where state is 0, memory lies on top of it.
+# Colour, marker, its size, width of the line, and words. Core comes first, large and broad: where state is 0,
+# memory lies on top of it, and both are to be seen.
 LOOKS = {
-    "E_core": ("black", "^", 7.5, "core = state + memory"),
-    "E_mem": (MEMORY, "s", 3.5, "memory"),
-    "E_state": (STATE, "o", 3.5, "state"),
-    "D": (SECTIONS[1], "o", 4.0, "dimension"),
+    "E_core": ("black", "^", 8.5, 3.0, "core = state + memory"),
+    "E_mem": (MEMORY, "s", 3.5, 1.0, "memory"),
+    "E_state": (STATE, "o", 3.5, 1.0, "state"),
+    "D": (SECTIONS[1], "o", 4.0, 1.0, "dimension"),
 }
 
 
@@ -77,11 +78,12 @@ def progress(
     figure.suptitle(title, fontsize=9)
     for (left, right), group in zip(axes, groups, strict=False):
         mine = sorted((point for point in points if point.group == group), key=lambda point: point.minutes)
-        for name, (shade, marker, size, words) in LOOKS.items():
-            _lines(right if name == "D" else left, mine, name, words, color=shade, marker=marker, ms=size)
+        for name, (shade, marker, size, width, words) in LOOKS.items():
+            look = {"color": shade, "marker": marker, "ms": size}
+            _lines(right if name == "D" else left, mine, name, words, width, **look)
         if common is not None:
             words = f"core on $\\epsilon$ from {common[0]:g} to {common[1]:g}"
-            _lines(left, mine, "common", words, color="0.5", marker="^", ms=5, ls=":")
+            _lines(left, mine, "common", words, 1.0, color="0.5", marker="^", ms=5, ls=":")
         left.set_title(f"{group}: {', '.join(sorted({Path(point.run).stem for point in mine}))}")
         left.legend(loc="best")
     for left, right in axes:
@@ -98,7 +100,9 @@ def progress(
     return figure
 
 
-def _lines(ax: Axes, points: Sequence[ProgressPoint], name: str, words: str, **look: Any) -> None:
+def _lines(
+    ax: Axes, points: Sequence[ProgressPoint], name: str, words: str, width: float, **look: Any
+) -> None:
     # A behaviour without a scaling region has no dimension.
     points = [point for point in points if point.values.get(name, (None,))[0] is not None]
     runs = list(dict.fromkeys(point.run for point in points))
@@ -107,13 +111,13 @@ def _lines(ax: Axes, points: Sequence[ProgressPoint], name: str, words: str, **l
     for run in runs:
         mine = [(point.minutes, *point.values[name]) for point in points if point.run == run]
         t, y, error = (np.array(column, dtype=float) for column in zip(*mine, strict=True))
-        faint = {"alpha": 0.4, "lw": 0.7} if several else {"lw": 1.4, "label": words}
+        faint = {"alpha": 0.4, "lw": 0.7 * width} if several else {"lw": 1.2 * width, "label": words}
         # No bar where no error is known.
-        ax.errorbar(t, y, np.nan_to_num(error), capsize=2, elinewidth=0.8, **look, **faint)
+        ax.errorbar(t, y, np.nan_to_num(error), capsize=2 * width, elinewidth=0.8, **look, **faint)
     if several:
         times = sorted({point.minutes for point in points})
         middle = [np.median([point.values[name][0] for point in points if point.minutes == t]) for t in times]
-        ax.plot(times, middle, lw=2.2, **look | {"mfc": look["color"]}, label=f"{words} (median)")
+        ax.plot(times, middle, lw=1.6 * width, **look | {"mfc": look["color"]}, label=f"{words} (median)")
 
 
 @styled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,6 +61,8 @@ def decomposition(
     >>> stack.get_ylabel()
     'excess entropy [nats]'
     """
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
     from matplotlib.ticker import MaxNLocator
 
     if axes is None:
@@ -81,8 +83,9 @@ def decomposition(
     quality.set_title("Decomposition of the excess entropy", pad=14)
     terms = quality.twinx()
     terms.spines["right"].set_visible(True)
-    terms.step(parts.eps, parts.m_l, where="mid", color=STATE, label="$m_l$")
-    terms.step(parts.eps, parts.m_u, where="mid", color=MEMORY, label="$m_u$")
+    first, last = "first $m$ that depends on $\\epsilon$, $m_l$", "last, $m_u$"
+    terms.step(parts.eps, parts.m_l, where="mid", color=STATE, label=first)
+    terms.step(parts.eps, parts.m_u, where="mid", color=MEMORY, label=last)
     terms.set_ylim(-0.05 * len(parts.fits), 1.15 * len(parts.fits))
     terms.yaxis.set_major_locator(MaxNLocator(4, integer=True))
     terms.set_ylabel("$m$")
@@ -98,7 +101,14 @@ def decomposition(
         lw=0,
     )
     (raw,) = stack.plot(parts.eps, parts.E_raw, color="black", lw=0.8, label="without fits")
-    legend_above(stack, [*layers, raw])
+    keys: list[Any] = [*layers, raw]
+    if not parts.deterministic.all():
+        above = rf"stochastic ($\kappa$ over {parts.settings['kappa_max']:g})"
+        keys.append(Patch(facecolor=STOCHASTIC, alpha=0.3, label=above))
+    if chosen is not None:
+        edge = {"color": "black", "ls": "none", "marker": "|", "mew": 1, "ms": 7}
+        keys.append(Line2D([], [], label="averaged between", **edge))
+    legend_above(stack, keys)
     for ax in (quality, stack):
         _shade(ax, parts.eps, ~parts.deterministic)
         if chosen is not None:
@@ -113,6 +123,7 @@ def decomposition(
         stack.text(
             0.99,
             0.97,
+            "mean ± spread over the scales\n"
             f"state {chosen.E_state:.2f} ± {chosen.E_state_sd:.2f}\n"
             f"memory {chosen.E_mem:.2f} ± {chosen.E_mem_sd:.2f}\n"
             f"core {chosen.E_core:.2f} ± {chosen.E_core_sd:.2f}\n"
@@ -164,13 +175,7 @@ def quantification(q: QuantificationData, *, series: ArrayLike | None = None) ->
     True
     """
 
-    figure = new_figure(11, 8.5 if series is None else 11)
-    names = [["D", "h"], ["E", "PI"], ["delta_h", "quality"], ["delta_h", "stack"]]
-    ratios = [1.0, 1.0, 0.42, 0.85]
-    if series is not None:
-        names = [["phase", "quality"], ["phase", "stack"], ["D", "h"], ["E", "PI"], ["delta_h", "delta_h"]]
-        ratios = [0.42, 0.85, 1.0, 1.0, 1.2]
-    axes: dict[str, Axes] = figure.subplot_mosaic(names, height_ratios=ratios)  # type: ignore[arg-type]
+    figure, axes = _page(with_phase=series is not None)
     e, parts, eps_min = q.entropies, q.decomposition, float(q.decomposition.eps[-1])
     dimension(e, eps_min=eps_min, ax=axes["D"])
     conditional_entropies(e, eps_min=eps_min, ax=axes["h"])
@@ -180,6 +185,31 @@ def quantification(q: QuantificationData, *, series: ArrayLike | None = None) ->
     decomposition(parts, q.range, axes=(axes["quality"], axes["stack"]))
     if series is not None:
         phase(series, tau=q.sums.tau or 1, ax=axes["phase"])
-    colour_key(figure, [axes[name] for name in ("D", "h", "E", "PI")], len(e.H))
-    figure.supxlabel("Faint: scales with too few pairs for the largest $m$.", x=0.01, ha="left", fontsize=7)
+    colour_key(figure, [axes["key"]], len(e.H), inside=True)
+    words = "Faint: scales with too few pairs for the largest $m$."
+    figure.text(0.01, 0.006, words, ha="left", va="bottom", fontsize=7)
     return figure
+
+
+def _page(with_phase: bool) -> tuple[Figure, dict[str, Axes]]:
+    """A page with room for every panel by name.
+
+    Everything has its place in inches: to find a layout by measuring every text takes as long as drawing.
+    """
+    width, height = 11.0, 11.0 if with_phase else 8.5
+    figure = new_figure(width, height, layout=None)
+    rows = [1.3, 1.0, 1.0, 1.2] if with_phase else [1.0, 1.0, 1.3]
+    edges = {"left": 0.65 / width, "right": 1 - 0.75 / width}
+    edges |= {"bottom": 0.6 / height, "top": 1 - 0.85 / height}
+    grid = figure.add_gridspec(len(rows), 2, height_ratios=rows, wspace=0.16, hspace=0.36, **edges)
+    above = grid[0 if with_phase else 2, 1].subgridspec(2, 1, height_ratios=(1, 2), hspace=0.27)
+    curves = 1 if with_phase else 0
+    places = {
+        **{"D": grid[curves, 0], "h": grid[curves, 1], "E": grid[curves + 1, 0], "PI": grid[curves + 1, 1]},
+        **{"quality": above[0], "stack": above[1], "delta_h": grid[3, :] if with_phase else grid[2, 0]},
+        **({"phase": grid[0, 0]} if with_phase else {}),
+    }
+    axes = {name: figure.add_subplot(place) for name, place in places.items()}
+    top, bottom = axes["h"].get_position().y1, axes["PI"].get_position().y0
+    axes["key"] = figure.add_axes((1 - 0.5 / width, bottom, 0.12 / width, top - bottom))
+    return figure, axes

@@ -95,8 +95,8 @@ def colour(m: int, m_max: int) -> tuple[float, float, float, float]:
 
 
 @styled
-def colour_key(figure: Figure, axes: Sequence[Axes], m_max: int) -> None:
-    """A bar beside the axes that says which colour is which m.
+def colour_key(figure: Figure, axes: Sequence[Axes], m_max: int, inside: bool = False) -> None:
+    """A bar beside the axes, or inside the first of them, that says which colour is which m.
 
     Examples
     --------
@@ -112,7 +112,8 @@ def colour_key(figure: Figure, axes: Sequence[Axes], m_max: int) -> None:
 
     steps = ListedColormap([colour(m, m_max) for m in range(m_max + 1)])
     norm = BoundaryNorm(np.arange(m_max + 2) - 0.5, m_max + 1)
-    bar = figure.colorbar(ScalarMappable(norm, steps), ax=list(axes), aspect=40, pad=0.01, fraction=0.03)
+    beside: dict[str, Any] = {"ax": list(axes), "aspect": 40, "pad": 0.01, "fraction": 0.03}
+    bar = figure.colorbar(ScalarMappable(norm, steps), **{"cax": axes[0]} if inside else beside)
     bar.set_ticks(range(0, m_max + 1, max(1, m_max // 10)))
     bar.ax.minorticks_off()
     bar.ax.set_title("$m$", loc="center")
@@ -123,7 +124,7 @@ def scale_axis(ax: Axes) -> None:
 
     Powers of ten alone over many decades; 1, 2 and 5 of each over few, as plain numbers.
     """
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     ax.set_xscale("log")
     low, high = ax.get_xlim()
@@ -131,6 +132,7 @@ def scale_axis(ax: Axes) -> None:
     ax.xaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5) if few else (1,), numticks=30))
     if few:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        ax.xaxis.set_minor_locator(NullLocator())  # ticks without a number between so many with one
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 

@@ -146,9 +146,11 @@ def test_decomposition_stacks_memory_state_and_the_rest(q):
     for name, label in labels.items():
         (line,) = labelled(quality, label)
         np.testing.assert_array_equal(line.get_ydata(), getattr(parts, name))
-    (terms,) = (ax for ax in quality.figure.axes if labelled(ax, "$m_u$"))
-    np.testing.assert_array_equal(labelled(terms, "$m_l$")[0].get_ydata(), parts.m_l)
-    np.testing.assert_array_equal(labelled(terms, "$m_u$")[0].get_ydata(), parts.m_u)
+    first, last = r"first $m$ that depends on $\epsilon$, $m_l$", "last, $m_u$"
+    (terms,) = (ax for ax in quality.figure.axes if labelled(ax, last))
+    np.testing.assert_array_equal(labelled(terms, first)[0].get_ydata(), parts.m_l)
+    np.testing.assert_array_equal(labelled(terms, last)[0].get_ydata(), parts.m_u)
+    assert {first, last} <= {text.get_text() for text in terms.get_legend().get_texts()}
     assert quality.get_xlim() == stack.get_xlim() == (parts.eps[-1], parts.eps[0])
     assert_renders(stack.figure)
 
@@ -163,6 +165,18 @@ def test_decomposition_legend_names_the_right_colours(q):
     }
     assert named["memory"] == to_rgba(plots.MEMORY)[:3] and named["state"] == to_rgba(plots.STATE)[:3]
     assert named[r"$\epsilon$-dependent"] == to_rgba(plots.SCALE)[:3]
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_bands_and_edges_of_the_range_have_a_name(q, noisy):
+    parts = q.decomposition
+    parts = replace(parts, deterministic=parts.deterministic & (not noisy))
+    _, stack = plots.decomposition(parts, q.range)
+    names = [text.get_text() for text in stack.get_legend().get_texts()]
+    grey = [patch for patch in stack.patches if patch.get_label() == "_stochastic"]
+    assert any("stochastic" in name for name in names) == bool(grey)
+    assert not noisy or grey
+    assert "averaged between" in names
 
 
 def test_chosen_range_is_marked_and_written_in(q):
@@ -272,6 +286,24 @@ def test_all_on_one_page(q, series, scan, tmp_path):
     for suffix in ("png", "pdf"):
         page.savefig(tmp_path / f"page.{suffix}")
         assert (tmp_path / f"page.{suffix}").stat().st_size > 50_000
+
+
+@pytest.mark.parametrize("with_series", [True, False])
+def test_nothing_of_the_page_is_cut_or_lies_on_its_neighbour(q, series, with_series):
+    page = plots.quantification(q, series=series if with_series else None)
+    page.suptitle("a name\nand what it is", fontsize=8, x=0.01, ha="left")
+    page.set_dpi(200)
+    page.draw_without_rendering()
+    inches = page.get_tightbbox()
+    width, height = page.get_size_inches()
+    assert inches.x0 >= 0 and inches.y0 >= 0 and inches.x1 <= width and inches.y1 <= height
+    panels = [ax for ax in page.axes if ax.get_title(loc="left") and ax.get_ylabel() != "share"]
+    titled = [ax.get_tightbbox() for ax in panels]
+    for i, one in enumerate(titled):
+        for other in titled[:i]:
+            across = min(one.x1, other.x1) - max(one.x0, other.x0)
+            along = min(one.y1, other.y1) - max(one.y0, other.y0)
+            assert min(across, along) <= 0
 
 
 def test_page_without_series_and_ksg(q):

@@ -64,3 +64,11 @@ def test_medians_over_time_have_their_bands() -> None:
     band = amplitude.collections[0].get_paths()[0].vertices[:, 1]
     assert (band.min(), band.max()) == (0.0, 4.0)
     assert drawn(amplitude, "o") == [1.0, 1.0, 2.0, 2.0] and not dimension.lines
+
+
+def test_core_is_seen_below_memory_where_state_is_nothing() -> None:
+    values = {"E_core": (1.0, 0.1), "E_mem": (1.0, 0.1), "E_state": (0.0, 0.1), "D": (1.0, 0.1)}
+    figure = plots.progress([plots.ProgressPoint("a fly", "day", t, values) for t in (1.0, 2.0)])
+    lines = {bars.get_label(): bars.lines[0] for bars in figure.axes[0].containers}
+    core, memory = lines["core = state + memory"], lines["memory"]
+    assert core.get_zorder() <= memory.get_zorder() and core.get_linewidth() > 2 * memory.get_linewidth()

@@ -1,5 +1,6 @@
 """The figures of result files: the right artists with the right data, in every format."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from experiments.reports.figures import (
     draw,
     learning_figure,
     progress_figure,
+    save,
     traces_figure,
 )
 from experiments.reports.results import Behaviour, Results
@@ -248,3 +250,18 @@ def test_an_open_loop_has_no_matrix_to_show(found: Results) -> None:
     empty = replace(learning, C={}, eigenvalues={}, body=None)
     words = [text.get_text() for ax in learning_figure(empty).axes for text in ax.texts]
     assert "no controller was frozen" in words and words.count("not recorded") == 3
+
+
+def test_every_figure_is_drawn_once(found: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """matplotlib draws a figure twice if it has to find its layout while it is saved."""
+    drawn = Counter[int]()
+    draw_one = Figure.draw
+
+    def counting(figure: Figure, renderer: object) -> None:
+        drawn[id(figure)] += 1
+        draw_one(figure, renderer)
+
+    figures = draw(found)
+    monkeypatch.setattr(Figure, "draw", counting)
+    save(figures, tmp_path / "all.pdf")
+    assert set(drawn.values()) == {1} and len(drawn) == len(figures)
