@@ -106,8 +106,8 @@ def decomposition(
         above = rf"stochastic ($\kappa$ over {parts.settings['kappa_max']:g})"
         keys.append(Patch(facecolor=STOCHASTIC, alpha=0.3, label=above))
     if chosen is not None:
-        edge = {"color": "black", "ls": "none", "marker": "|", "mew": 1, "ms": 7}
-        keys.append(Line2D([], [], label="averaged between", **edge))
+        mark: dict[str, Any] = {"color": "black", "ls": "none", "marker": "|", "mew": 1, "ms": 7}
+        keys.append(Line2D([], [], label="averaged between", **mark))
     legend_above(stack, keys)
     for ax in (quality, stack):
         _shade(ax, parts.eps, ~parts.deterministic)
