@@ -3,9 +3,9 @@
     python benchmarks/robot_steps.py [--steps N] [--out FILE]
 
 Each robot is made by Gymnasium and driven by lively actions, in rounds that alternate between robots and
-engines, so that a busy machine disturbs all alike. In every round the same steps are taken twice from the
-same snapshot: as they are, which gives the steps per second of CPU time, and with a clock around the engine's
-own stepping, which gives its share of the wall clock (read in .1 microseconds, CPU time in 1).
+engines, so that a busy machine disturbs all alike; medians over the rounds are reported. All is CPU time. In
+every round the same steps are taken twice from the same snapshot: as they are, and with a clock around the
+engine's own stepping, less what reading that clock takes.
 The parallel part steps one world in one process, then two worlds in two, and compares wall-clock rates in
 alternating rounds; it needs two idle cores and is left out, with the reason, where others are at work.
 """
@@ -19,7 +19,7 @@ import platform
 import time
 from multiprocessing import get_context
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 import gymnasium as gym
@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 import robots
 from robots import ENGINES, ROBOTS
 
-ROUNDS = 7
+ROUNDS = 15
+PARALLEL_ROUNDS = 7
 
 
 def drive(env: gym.Env[Any, Any], n: int) -> list[NDArray[np.float32]]:
@@ -41,13 +42,18 @@ def drive(env: gym.Env[Any, Any], n: int) -> list[NDArray[np.float32]]:
 
 
 class Clock:
-    """Counts the seconds that pass within the engine while it is in use."""
+    """Counts the CPU time that passes within the engine while it is in use."""
 
     def __init__(self, engine: str) -> None:
         self.seconds = 0.0
         world = robots.bullet_world if engine == "pybullet" else robots.mujoco_world  # type: ignore[attr-defined]
         self._place = world.p if engine == "pybullet" else world
         self._steps = ("stepSimulation",) if engine == "pybullet" else ("mj_step1", "mj_step2")
+        self._own = 0.0
+        measure, n = self._timed(lambda: None), 1000
+        for _ in range(n):
+            measure()
+        self._own, self.seconds = self.seconds / n, 0.0
 
     def __enter__(self) -> Clock:
         self._kept = {name: getattr(self._place, name) for name in self._steps}
@@ -56,10 +62,12 @@ class Clock:
         return self
 
     def _timed(self, step: Any) -> Any:
+        now = time.thread_time
+
         def timed(*arguments: Any, **options: Any) -> None:
-            start = time.perf_counter()
+            start = now()
             step(*arguments, **options)
-            self.seconds += time.perf_counter() - start
+            self.seconds += now() - start - self._own
 
         return timed
 
@@ -68,12 +76,12 @@ class Clock:
             setattr(self._place, name, step)
 
 
-def seconds(env: gym.Env[Any, Any], actions: list[NDArray[np.float32]]) -> tuple[float, float]:
-    """CPU time and wall-clock time that the steps take."""
-    cpu, wall = time.process_time(), time.perf_counter()
+def seconds(env: gym.Env[Any, Any], actions: list[NDArray[np.float32]]) -> float:
+    """CPU time that the steps take."""
+    start = time.thread_time()
     for action in actions:
         env.step(action)
-    return time.process_time() - cpu, time.perf_counter() - wall
+    return time.thread_time() - start
 
 
 def one_core(steps: int) -> dict[str, dict[str, Any]]:
@@ -93,24 +101,25 @@ def one_core(steps: int) -> dict[str, dict[str, Any]]:
             body: Any = env.unwrapped
             snapshot, actions = body.snapshot(), drive(env, steps)
             body.restore(snapshot)
-            cpu, _ = seconds(env, actions)
-            body.restore(snapshot)
             with Clock(key[1]) as clock:
-                _, wall = seconds(env, actions)
-            share = clock.seconds / wall
-            rows[key].append((steps / cpu, share, 1e6 * share * cpu / steps))
+                seconds(env, actions)
+            body.restore(snapshot)
+            cpu = seconds(env, actions)
+            rows[key].append((steps / cpu, clock.seconds / cpu, 1e6 * clock.seconds / steps))
     found: dict[str, dict[str, Any]] = {name: {} for name in ROBOTS}
     for (name, engine), row in rows.items():
         found[name][engine] = {
             "steps_per_cpu_second": round(median(r[0] for r in row)),
             "engine_share": round(median(r[1] for r in row), 3),
-            "engine_share_of_rounds": [round(r[1], 3) for r in row],
+            "engine_share_quartiles": [round(q, 3) for q in quantiles([r[1] for r in row], n=4)],
             "engine_microseconds_per_step": round(median(r[2] for r in row), 1),
         }
     if len(here) == len(ENGINES):
         for name, engines in found.items():
             pairs = zip(rows[name, "mujoco"], rows[name, "pybullet"], strict=True)
-            engines["mujoco_times_pybullet"] = round(median(m[0] / p[0] for m, p in pairs), 2)
+            ratios = [m[0] / p[0] for m, p in pairs]
+            engines["mujoco_times_pybullet"] = round(median(ratios), 2)
+            engines["mujoco_times_pybullet_quartiles"] = [round(q, 2) for q in quantiles(ratios, n=4)]
     return found
 
 
@@ -142,7 +151,7 @@ def parallel_rate(name: str, processes: int, steps: int) -> float:
 
 def two_cores(name: str, steps: int) -> dict[str, float]:
     """How process-parallel stepping scales."""
-    rates = [(parallel_rate(name, 1, steps), parallel_rate(name, 2, steps)) for _ in range(ROUNDS)]
+    rates = [(parallel_rate(name, 1, steps), parallel_rate(name, 2, steps)) for _ in range(PARALLEL_ROUNDS)]
     return {
         "steps_per_second_1_process": round(median(r[0] for r in rates)),
         "steps_per_second_2_processes": round(median(r[1] for r in rates)),
@@ -153,7 +162,7 @@ def two_cores(name: str, steps: int) -> dict[str, float]:
 def main() -> None:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("--steps", type=int, default=2000, help="control steps per round")
+    parser.add_argument("--steps", type=int, default=300, help="control steps per round")
     default = Path(__file__).parents[1] / "docs" / "results" / "benchmark-robots.json"
     parser.add_argument("--out", type=Path, default=default, help="where the figures go")
     arguments = parser.parse_args()

@@ -119,14 +119,16 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         n, r = len(body.motors), config.noise_rate
         self._noise = ColouredNoise(len(self.sensor_names), config.noise, r)
         # Twice the hard stop: a joint beyond that is torn, not just pressed into its stop.
-        self._bound = np.array([2 * config.hard_stop] * n + [s.bound for s in body.sensors])
-        high = (self._bound + config.noise / np.sqrt(r)).astype(np.float32)
+        bound = [2 * config.hard_stop] * n + [s.bound for s in body.sensors]
+        self._bounds = np.array(bound + [config.max_joint_speed] * n)
+        high = (np.array(bound) + config.noise / np.sqrt(r)).astype(np.float32)
         self._high = np.nextafter(high, np.float32(np.inf))  # rounding may have gone down
         self.observation_space = gym.spaces.Box(-self._high, self._high, dtype=np.float32)
-        self._motors = (n,)
+        self._motors, self._one = (n,), np.ones(n, np.float32)
         self.action_space = gym.spaces.Box(-1.0, 1.0, self._motors, dtype=np.float32)
 
         self.world = open_world(self.engine, body, config, render_mode)
+        self._values = self.world.readings[: len(bound)]  # of the sensors, without noise
         self._state = "new"  # then "running", "ended: why" or "closed"
         self._contacts: float | None = None  # as remembered by a snapshot, until the next step
         self._observer: Callable[[Info], None] | None = None
@@ -169,15 +171,15 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         target = np.asarray(action, dtype=np.float32)
         if target.shape != self._motors:
             raise RobotError(f"action has shape {target.shape}: it must be {self._motors}")
-        if not np.maximum.reduce(np.abs(target)) <= 1:  # NaN fails this too; quicker than max()
+        # NaN fails the comparison, too. Counting is quicker than all() or max().
+        if np.count_nonzero(np.abs(target) <= self._one) < target.size:
             worst = target[np.argmax(np.nan_to_num(np.abs(target), nan=np.inf))]
             raise RobotError(f"action contains {worst}: all values must lie in [-1, 1]; clip them beforehand")
 
         info: Info = {}
-        torque, watcher = self._assist(info), None
-        if self._observer is not None:
-            watcher = partial(self._observer, info)
-        self.world.advance(target, torque, watcher)
+        torque = self._assist(info)
+        watcher = None if self._observer is None else partial(self._observer, info)
+        self.world.advance(target.astype(float), torque, watcher)
         self._sense()
         self._contacts = None
         self.world.recentre()
@@ -228,7 +230,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         return {
             "base": np.concatenate([w.position, w.orientation, w.velocity, w.spin]),
             "joints": w.joint_states(),
-            "offset": w.offset.copy(),
+            "offset": np.array(w.offset),
             "noise": self._noise.value.copy(),
             "random": self._noise.words(),
             "observation": self._sensed.astype(np.float32),
@@ -254,7 +256,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self.world.place(
             np.asarray(snapshot["base"], dtype=float).tolist(), np.asarray(snapshot["joints"]).tolist()
         )
-        self.world.offset = np.array(snapshot["offset"], dtype=float)
+        self.world.offset = (float(snapshot["offset"][0]), float(snapshot["offset"][1]))
         self.np_random = unpack_generator(snapshot["random"])
         self._noise.start(self.np_random, snapshot["noise"])
         self._sensed = np.array(snapshot["observation"], dtype=float)
@@ -333,13 +335,12 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     # Sensors and health.
 
     def _sense(self) -> None:
-        """Take the sensor values, without noise, from the world as last read."""
-        further, joints = self._further(), self.world.joint_positions
-        self._values: Floats = np.concatenate((joints, further)) if further else joints
+        """Put the values of the further sensors beside what was read last."""
+        self.world.further[:] = self._further()
 
     def _observation(self) -> NDArray[np.float32]:
         """Sensor values with fresh noise; within the observation space even if the simulation blew up."""
-        sensed = self._values + self._noise.step() if self.config.noise else self._values
+        sensed = self._values + self._noise.step() if self.config.noise else self._values.copy()
         if self._state != "running":
             sensed = np.clip(np.nan_to_num(sensed), -self._high, self._high)
         self._sensed = sensed
@@ -348,11 +349,10 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     def _seen(self, info: Info) -> Info:
         """Add to an info how the base is seen from outside."""
         w = self.world
-        qx, qy, _, _ = w.orientation
-        info["position"] = position = np.array(w.position)
-        position[:2] += w.offset
+        (x, y, z), (east, north), (qx, qy, _, _) = w.position, w.offset, w.orientation
+        info["position"] = np.array((x + east, y + north, z))
         info["velocity"] = np.array(w.velocity)
-        info["height"] = w.position[2]
+        info["height"] = z
         info["tilt"] = acos(max(-1.0, min(1.0, 1 - 2 * (qx * qx + qy * qy))))
         info["contacts"] = self._touching()
         return info
@@ -364,10 +364,14 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     def _blow_up(self) -> str:
         """Say what is wrong with the simulation, or nothing."""
         cfg = self.config
-        joint_speed, height = self.world.joint_speed, self.world.position[2]
-        x, y, z = self.world.velocity
+        height, (x, y, z) = self.world.position[2], self.world.velocity
         speed = max(abs(x), abs(y), abs(z))
-        # Written so that NaN fails the comparison; a NaN joint speed shows as a NaN angle.
+        found = np.abs(self.world.readings)
+        # Written so that NaN fails the comparisons.
+        healthy = np.count_nonzero(found <= self._bounds) == found.size
+        if healthy and speed <= cfg.max_speed and -1.0 <= height <= cfg.max_height:
+            return ""
+        joint_speed = np.abs(self.world.joint_speeds).max()
         if not joint_speed <= cfg.max_joint_speed:
             unit = "rad/s" if self.sensor_unit.startswith("angle") else "m/s"
             return f"a joint moves at {joint_speed:.3g} {unit}, more than {cfg.max_joint_speed:g}"
@@ -375,13 +379,9 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             return f"the base moves at {speed:.3g} m/s, more than {cfg.max_speed:g}"
         if not -1.0 <= height <= cfg.max_height:
             return f"the base is at height {height:.3g} m, outside -1 to {cfg.max_height:g}"
-        if not np.maximum.reduce(np.abs(self._values) / self._bound) <= 1:
-            worst = int(np.argmax(np.nan_to_num(np.abs(self._values) / self._bound, nan=np.inf)))
-            return (
-                f"sensor {self.sensor_names[worst]!r} reads {self._values[worst]:.3g}, "
-                f"more than {self._bound[worst]:.3g}"
-            )
-        return ""
+        worst = int(np.argmax(np.nan_to_num(found / self._bounds, nan=np.inf)))
+        sensor, value, bound = self.sensor_names[worst], self._values[worst], self._bounds[worst]
+        return f"sensor {sensor!r} reads {value:.3g}, more than {bound:.3g}"
 
     # Calls out of turn.
 

@@ -69,7 +69,7 @@ class Body:
         return tuple(joint.get("name", "") for joint in document.findall("joint"))
 
 
-def servo_force(deviation: Floats, power: Floats, damping: float) -> Floats:
+def servo_force(deviation: Floats, power: Floats, damping: float, out: Floats | None = None) -> Floats:
     """Torque limit of position servos: none at the set point, full power far from it.
 
         force = power * tanh(|deviation| + damping)
@@ -79,5 +79,7 @@ def servo_force(deviation: Floats, power: Floats, damping: float) -> Floats:
     to reach the target velocity. With damping 0 a servo at its set point is limp, so that small
     perturbations of the body stay visible in the joint angles.
     """
-    force: Floats = power * np.tanh(np.abs(deviation) + damping)
-    return force
+    force: Floats = np.abs(deviation, out)
+    if damping:
+        force += damping
+    return np.multiply(power, np.tanh(force, force), force)

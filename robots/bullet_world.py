@@ -60,7 +60,7 @@ class BulletWorld(World):
         plane = p.createCollisionShape(p.GEOM_PLANE, physicsClientId=client)
         self.ground = p.createMultiBody(0, plane, physicsClientId=client)
         self._ground_at = np.zeros(2)
-        self.offset = np.zeros(2)
+        self.offset = (0.0, 0.0)
         if drawn:
             _draw_ground(self.ground, client)
         p.changeDynamics(
@@ -107,14 +107,12 @@ class BulletWorld(World):
         positions, speeds, *_ = zip(
             *p.getJointStates(robot, self.motor_joints, physicsClientId=client), strict=True
         )
-        self.joint_positions: Floats = np.array(positions) / self._limit
-        self.joint_speed = max(max(speeds), -min(speeds))
+        np.divide(positions, self._limit, self.joint_positions)
+        self.joint_speeds[:] = speeds
         self.position, self.orientation = p.getBasePositionAndOrientation(robot, physicsClientId=client)
         self.velocity, self.spin = p.getBaseVelocity(robot, physicsClientId=client)
 
-    def advance(
-        self, target: NDArray[np.floating], torque: Sequence[float] | None, watcher: Watcher | None
-    ) -> None:
+    def advance(self, target: Floats, torque: Sequence[float] | None, watcher: Watcher | None) -> None:
         client, every = self.client, self.config.servo_every_substep
         set_points = (target * self._limit).tolist()
         for substep in range(self.config.substeps):
@@ -141,12 +139,11 @@ class BulletWorld(World):
             at = p.getLinkState(robot, link, computeForwardKinematics=1, physicsClientId=client)[0]
         p.applyExternalForce(robot, link, force, at, p.WORLD_FRAME, physicsClientId=client)
 
-    def _shift(self, shift: Floats) -> None:
+    def _shift(self, x: float, y: float) -> None:
         # With the ground, because Bullet remembers contacts by their places on both: to a body that rolls
         # slowly it matters whether they are found anew.
-        x, y, z = self.position
-        self._ground_at -= shift
-        self.position = (x - shift[0], y - shift[1], z)
+        self._ground_at -= (x, y)
+        self.position = (self.position[0] - x, self.position[1] - y, self.position[2])
         client = self.client
         p.resetBasePositionAndOrientation(
             self.ground, [*self._ground_at, 0.0], [0, 0, 0, 1], physicsClientId=client

@@ -31,8 +31,8 @@ mj_step1, mj_step2 = mj.mj_step1, mj.mj_step2
 HARD = 0.999
 """Impedance of stops and servos: they yield by a thousandth."""
 GROUND_PIXELS = 512
-LIMP = 1e-9
-"""Force of a servo without power [N m or N]: its row stays among the solver's."""
+LIMP = 1e-10
+"""What a servo is stronger than its law says [N m or N]: without power its row stays among the solver's."""
 GRIP = 1000.0
 """How much less a contact that does not slide yields along the ground than into it; see `_ground`."""
 
@@ -57,16 +57,19 @@ class MujocoWorld(World):
         index = np.array([mj.mj_name2id(model, mj.mjtObj.mjOBJ_JOINT, m.name) for m in body.motors])
         # Joint 0 is the base's, the others have a place each. Views of the engine's memory, which stays where
         # it is, are quickest.
-        in_order = np.array_equal(index, np.arange(1, model.njnt))
-        self._moved: Any = slice(None) if in_order else index - 1
+        self._in_order = np.array_equal(index, np.arange(1, model.njnt))
+        self._moved = index - 1
+        self._places: Any = slice(None) if self._in_order else self._moved
         self._qpos, self._qvel, self._pushes = data.qpos, data.qvel, data.xfrc_applied
         self._base, self._angles = data.qpos[:7], data.qpos[7:]
         self._velocity, self._speeds = data.qvel[:3], data.qvel[6:]
         # The solver's rows of the servos come first, in the order of the joints.
         self._force = model.dof_frictionloss[6:]
-        self._rows: Any = slice(0, len(index)) if in_order else np.argsort(np.argsort(index))
+        self._rows = np.argsort(np.argsort(index))
         # By how much a servo wants to accelerate its joint for a deviation of one limit.
         self._pull = config.servo_speed / 2 * self._limit / self.step
+        self._limp = np.full(len(index), LIMP)
+        self._deviation, self._torque = np.zeros(len(index)), np.zeros(len(index))
         self._renderer: Any = None
         self._window: Any = None
         self._opened: list[Any] = []
@@ -74,7 +77,7 @@ class MujocoWorld(World):
 
     def build(self) -> None:
         mj.mj_resetData(self.model, self.data)
-        self.offset = np.zeros(2)
+        self.offset = (0.0, 0.0)
         self._pushed = False
         mj.mj_forward(self.model, self.data)
         self._fresh = True
@@ -91,34 +94,42 @@ class MujocoWorld(World):
         x, y, z, w, a, b, c = self._base.tolist()
         self.position, self.orientation = (x, y, z), (a, b, c, w)
         self.velocity = self._velocity.tolist()
-        self.joint_positions = self._angles[self._moved] / self._limit
-        self.joint_speed = np.maximum.reduce(np.abs(self._speeds))
+        np.divide(self._of_motors(self._angles), self._limit, self.joint_positions)
+        self.joint_speeds[:] = self._of_motors(self._speeds)
+
+    def _of_motors(self, joints: Floats) -> Floats:
+        """Values of all joints, motor by motor."""
+        return joints if self._in_order else joints[self._moved]
 
     @property
     def spin(self) -> Sequence[float]:  # type: ignore[override]
         return _turned(self.orientation, self._qvel[3:6].tolist())
 
-    def advance(
-        self, target: NDArray[np.floating], torque: Sequence[float] | None, watcher: Watcher | None
-    ) -> None:
-        model, data, cfg, rows = self.model, self.data, self.config, self._rows
+    def advance(self, target: Floats, torque: Sequence[float] | None, watcher: Watcher | None) -> None:
+        model, data, cfg, in_order = self.model, self.data, self.config, self._in_order
         self._fresh = False
-        target = target.astype(float)  # mixed types are slow
-        deviation = target - self.joint_positions
+        # In place: memory of their own would cost such short arrays more than the arithmetic.
+        positions, deviation, force = self.joint_positions, self._deviation, self._torque
         for substep in range(cfg.substeps):
             if substep:
-                deviation = target - self._angles[self._moved] / self._limit
+                np.divide(self._of_motors(self._angles), self._limit, positions)
+            np.subtract(target, positions, deviation)
             if substep == 0 or cfg.servo_every_substep:
-                force = servo_force(deviation, self._power, cfg.servo_damping)
-                self._force[self._moved] = np.maximum(force, LIMP, out=force)
+                servo_force(deviation, self._power, cfg.servo_damping, force)
+                np.add(force, self._limp, force)
+                self._force[self._places] = force
             if torque is not None:
                 self._pushes[1, 3:] = torque
             if watcher is not None:
                 watcher()
             mj_step1(model, data)
             # Friction with a limit brings a joint to rest; with this it brings it to the target speed.
-            deviation *= self._pull
-            data.efc_aref[rows] += deviation
+            np.multiply(deviation, self._pull, deviation)
+            if in_order:
+                shifted = data.efc_aref[: len(deviation)]
+                np.add(shifted, deviation, shifted)
+            else:
+                data.efc_aref[self._rows] += deviation
             mj_step2(model, data)
             if self._pushed or torque is not None:
                 self._pushes[:] = 0
@@ -129,8 +140,8 @@ class MujocoWorld(World):
         self._pushes[link + 2, :3] += impulse / self.step
         self._pushed = True
 
-    def _shift(self, shift: Floats) -> None:
-        self._qpos[:2] -= shift
+    def _shift(self, x: float, y: float) -> None:
+        self._qpos[:2] -= (x, y)
         self.position = tuple(self._qpos[:3].tolist())
         self._fresh = False
 
@@ -157,7 +168,7 @@ class MujocoWorld(World):
         return np.stack([self._angles, self._speeds], axis=1)
 
     def motors(self) -> tuple[Floats, Floats]:
-        return self._speeds[self._moved].copy(), self.data.efc_force[self._rows].copy()
+        return self._speeds[self._moved], self.data.efc_force[self._rows]
 
     def contacts(self) -> float:
         return float(self.data.ncon)

@@ -54,7 +54,8 @@ class ColouredNoise:
     BLOCK = 256
 
     def __init__(self, n: int, amplitude: float, rate: float) -> None:
-        self._n, self._keep, self._kick = n, 1 - rate, 2 * amplitude * rate**0.5
+        self._n, self._kick = n, 2 * amplitude * rate**0.5
+        self._keep = np.full(n, 1 - rate)  # an array: numpy converts a number at each step
         self.value = np.zeros(n)
 
     def start(self, generator: np.random.Generator, value: NDArray[np.float64] | None = None) -> None:
@@ -67,9 +68,12 @@ class ColouredNoise:
         """The next value."""
         if self._row == self.BLOCK:
             self._words = pack_generator(self._generator)
-            self._fresh = self._kick * (self._generator.random((self.BLOCK, self._n)) - 0.5)
+            self._values = list(self._kick * (self._generator.random((self.BLOCK, self._n)) - 0.5))
+            value = self.value
+            for kick in self._values:  # which becomes the value
+                value = np.add(kick, self._keep * value, kick)
             self._row = 0
-        self.value = self._keep * self.value + self._fresh[self._row]
+        self.value = self._values[self._row]
         self._row += 1
         return self.value
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -51,12 +52,16 @@ class World(ABC):
     position, orientation, velocity, spin : sequence of float
         Of the base as last read: its centre of mass [m], quaternion (x, y, z, w), [m/s], [rad/s]; in the
         shifted world.
-    joint_positions : (motors,) array
-        As last read, in units of the limits.
-    joint_speed : float
-        The greatest as last read [rad/s or m/s].
-    offset : (2,) array
-        How far the world has been shifted: add it to a position in the world [m].
+    readings : array
+        What is read of the body, in one place that stays and is written anew: the three parts that follow.
+    joint_positions : (motors,) view of the readings
+        In units of the limits.
+    further : (sensors,) view of the readings
+        Room for the values of the further sensors, which the environment puts there.
+    joint_speeds : (motors,) view of the readings
+        [rad/s or m/s].
+    offset : tuple of float
+        How far the world has been shifted along x and y: add it to a position in the world [m].
     close : callable
         Frees the engine; also called when the world is forgotten.
     """
@@ -66,9 +71,7 @@ class World(ABC):
     orientation: Sequence[float]
     velocity: Sequence[float]
     spin: Sequence[float]
-    joint_positions: Floats
-    joint_speed: float
-    offset: Floats
+    offset: tuple[float, float]
     close: Callable[[], Any]
 
     def __init__(self, body: Body, config: RobotConfig, render_mode: str | None = None) -> None:
@@ -76,6 +79,9 @@ class World(ABC):
         self.step = config.control_step / config.substeps
         self._limit = np.array([m.limit for m in body.motors])
         self._power = np.array([m.power for m in body.motors])
+        n, k = len(body.motors), len(body.sensors)
+        self.readings = np.zeros(2 * n + k)
+        self.joint_positions, self.further, self.joint_speeds = np.split(self.readings, [n, n + k])
 
     @abstractmethod
     def build(self) -> None:
@@ -90,9 +96,7 @@ class World(ABC):
         """Fetch the state of the base and of the motors' joints."""
 
     @abstractmethod
-    def advance(
-        self, target: NDArray[np.floating], torque: Sequence[float] | None, watcher: Watcher | None
-    ) -> None:
+    def advance(self, target: Floats, torque: Sequence[float] | None, watcher: Watcher | None) -> None:
         """Let the servos pull towards the targets, in units of the limits, for one control step.
 
         A torque [N m] acts on the base all along, if there is one. The watcher is called just before each
@@ -144,7 +148,7 @@ class World(ABC):
         """Bring the window up to date, and point its camera at the robot."""
 
     @abstractmethod
-    def _shift(self, shift: Floats) -> None:
+    def _shift(self, x: float, y: float) -> None:
         """Take (x, y) from the place of the robot and of all that touches it; what was read with it."""
 
     def recentre(self) -> None:
@@ -152,7 +156,7 @@ class World(ABC):
         x, y, _ = self.position
         if -HORIZON < x < HORIZON and -HORIZON < y < HORIZON:
             return
-        shift = GROUND_PERIOD * np.round(np.array([x, y]) / GROUND_PERIOD)
-        if np.isfinite(shift).all():
-            self.offset += shift
-            self._shift(shift)
+        if isfinite(x) and isfinite(y):
+            east, north = (GROUND_PERIOD * round(at / GROUND_PERIOD) for at in (x, y))
+            self.offset = (self.offset[0] + east, self.offset[1] + north)
+            self._shift(east, north)

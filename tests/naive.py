@@ -634,3 +634,24 @@ def noise_of_pairs(close, total):
     influence -= influence.mean()
     seen = (influence**2).sum() * B / (B - 1)
     return max(seen - 2 * of_pairs, 0.0), of_pairs
+
+
+def servo(targets, inertia, limit, power, servo_speed, damping, step, substeps, every):
+    """Angles in units of the limit, at the end of each control step, of a joint that starts at rest.
+
+    The joint's part has a moment of inertia and nothing else acts on it. The motor does what it takes to
+    reach the target speed within the physics step, as far as its torque goes.
+    """
+    angle, speed, reached = 0.0, 0.0, []
+    for target in targets:
+        for substep in range(substeps):
+            deviation = target - angle / limit
+            if substep == 0 or every:
+                most = power * math.tanh(abs(deviation) + damping)
+            wanted = servo_speed / 2 * deviation * limit
+            torque = inertia * (wanted - speed) / step
+            torque = max(-most, min(most, torque))
+            speed += step * torque / inertia
+            angle += step * speed
+        reached.append(angle / limit)
+    return reached
