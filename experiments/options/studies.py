@@ -159,5 +159,9 @@ class Emergence(Learner, Changes, Scale):
     """Push the frozen robot from the side: does it change into another mode?"""
     impulse: float = 5.0
     """Size of the push [N s]: a robot of 1 kg is set to move at so many m/s."""
+    engines: bool = False
+    """Learn in both engines instead, seed by seed: which findings hang on one simulator?"""
+    complexity: int = 0
+    """With --engines: of how many seeds complexity is measured as well, from 100,000 samples each."""
     out: Path = field(default=Path("runs/emergence"), metadata=ASIDE)
     """Folder of the results; finished seeds are not computed again."""

@@ -19,6 +19,7 @@ from experiments.reports.tables import Table
 from experiments.runfiles.contents import FrozenState
 from experiments.runfiles.run_file import label
 from experiments.studies.emergence import trials
+from experiments.studies.emergence.engines import run_engines
 from experiments.studies.emergence.trials import Emergence, ModeStudy, Trial, observe
 from experiments.studies.study import frame, numbered
 from experiments.sweeps.sweep import task_named
@@ -50,11 +51,16 @@ WHEN = ("before", "after")
 
 
 def emergence(config: Emergence, feedback: Feedback = SILENT) -> ModeStudy:
-    """Learn, freeze and look, seed by seed; with `controls` or `push` the study of that name instead."""
-    if config.controls and config.push:
-        raise ExperimentError("--controls and --push are two experiments: ask for one at a time")
-    if config.controls or config.push:
-        return (run_controls if config.controls else run_pushes)(config, feedback)
+    """Learn, freeze and look, seed by seed; with `controls`, `push` or `engines` that study instead."""
+    others = {"controls": run_controls, "push": run_pushes, "engines": run_engines}
+    asked = [name for name in others if getattr(config, name)]
+    if len(asked) > 1:
+        words = " and --".join(asked)
+        raise ExperimentError(f"--{words} are different experiments: ask for one at a time")
+    if config.complexity and not config.engines:
+        raise ExperimentError(f"--complexity {config.complexity} goes with --engines: add that")
+    if asked:
+        return others[asked[0]](config, feedback)
     tasks = [trials.make_trial(config, seed) for seed in numbered(config.seeds)]
     found = trials.run_tasks(trials.trial, tasks, config, f"{config.robot} emergence", feedback)
     pairs = zip(tasks, found, strict=True)

@@ -149,7 +149,7 @@ def test_verdicts_count_seeds() -> None:
         (["hexapod", "--seeds", "0"], "--seeds is 0; it must be at least 1"),
         (["hexapod", "--samples", "10"], "--samples 10 must be at least 1000"),
         (["hexapod", "--freeze", "9"], "--freeze 9 lies outside the experiment of 8 minutes"),
-        (["hexapod", "--controls", "--push"], "two experiments: ask for one at a time"),
+        (["hexapod", "--controls", "--push"], "--controls and --push are different experiments: ask for one"),
         (["hexapod", "--controls", "--controller", "dep"], "switches off terms of ulr; the rule is 'dep'"),
         (["snake", "--push", "--impulse", "-1"], "--impulse is -1; it must be greater than 0"),
         (["snake", "--push", "--impulse", "inf"], "--impulse is inf; it must be greater than 0 and finite"),
