@@ -1,7 +1,9 @@
 """A time series in, its complexity out: the excess-entropy decomposition.
 
-In one call: `quantify(series)` -> `Quantification`, with uncertainties and caveats. Step by step:
+In one call: `quantify(series)` -> `Quantification`, with uncertainties and caveats; `quantify_each` -> every
+sensor by itself, and whether they agree. Step by step:
 
+- `read_series` -> columns of a file or of a data frame, missing values cut out or filled in
 - before: `look_over`, `stationarity`, `choose_delay`, `theiler_window`; `surrogates` and `systems` to compare
 - after: `convergence` -> does the number still move with the embedding, the delay, the length?
 - `null_test.against_null` -> is the series more than its surrogates?
@@ -44,6 +46,7 @@ from quantify.quantification import Estimate, Quantification, quantify, quantify
 from quantify.scales import default_eps_min
 from quantify.scaling import ScalingFit, fit_scaling
 from quantify.segments import Segment, SegmentRule, line_segments
+from quantify.sensors import Sensors, quantify_each
 from quantify.series_files import Series, read_series
 from quantify.stationary import Stationarity, stationarity, stationarity_verdict
 from quantify.sweeps import convergence
@@ -70,6 +73,7 @@ __all__ = [
     "ScalingRange",
     "Segment",
     "SegmentRule",
+    "Sensors",
     "Series",
     "SmallScaleLimit",
     "Stationarity",
@@ -87,6 +91,7 @@ __all__ = [
     "plots",
     "predictive_information",
     "quantify",
+    "quantify_each",
     "quantify_sums",
     "read_series",
     "read_tisean",

@@ -73,7 +73,7 @@ def decomposition(
 
     for name, label, line in (
         ("kappa", r"$\kappa$ (1: stochastic)", {"color": "black", "lw": 1.2}),
-        ("no_fit", "without fit", {"color": "#777777", "ls": "--"}),
+        ("no_fit", "terms on no straight line", {"color": "#777777", "ls": "--"}),
         ("extrapolated", "extrapolated", {"color": "#777777", "ls": ":"}),
         ("negative", "negative", {"color": "#b07aa1", "ls": "-."}),
     ):

@@ -80,11 +80,14 @@ def stochastic(e: Evidence) -> str | None:
     if not e.scaling_region:
         return (
             f"There is no scaling region down to eps {e.parts.eps[-1]:.3g} (mean kappa of the smallest "
-            f"scales: {e.range.kappa:.2f}): the series cannot be told from noise there, and E_state, "
-            "E_mem and D mean little. More data or a smaller m_max reach smaller scales."
+            f"scales: {e.range.kappa:.2f}; 0: deterministic, 1: noise): the series cannot be told from noise "
+            "there, and E_state, E_mem and D mean little. More data or a smaller m_max reach smaller scales."
         )
     if e.range.kappa > e.parts.settings["kappa_max"] / 2:
-        return f"The range is deterministic in part only: the mean kappa is {e.range.kappa:.2f}."
+        return (
+            f"The range is deterministic in part only: the mean kappa is {e.range.kappa:.2f} "
+            "(0: deterministic, 1: noise)."
+        )
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -27,6 +28,7 @@ from quantify.quantification.stochastic import limits, stochastic_below
 from quantify.quantification.uncertainty import estimates, of_shorter, over_s_min, quoted_range, replicated
 from quantify.quantification_data import Estimate
 from quantify.scaling import fit_scaling
+from quantify.series_files import Series, series_of
 from quantify.stationary import stationarity as test_stationarity
 
 # Long enough to be nearly independent, many enough for a standard error.
@@ -42,7 +44,7 @@ NULL_SAMPLES = 10_000
 
 
 def quantify(
-    series: ArrayLike,
+    series: Any,
     *,
     tau: int | None = None,
     m_max: int = 10,
@@ -57,6 +59,8 @@ def quantify(
     surrogates: int = 0,
     null: Null | None = None,
     exact: bool = False,
+    time: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
     rng: Rng = 0,
     progress: Progress | None = None,
     **decomposition: Any,
@@ -72,7 +76,8 @@ def quantify(
     ----------
     series : (N,) or (N, d) array
         Equally spaced samples; columns are observables, in units that make one eps meaningful for all of
-        them.
+        them. Also a `Series` (`read_series`), a data frame of pandas or polars, or a labelled array of
+        xarray: all its columns of numbers.
     tau : int, optional
         Delay in samples. Default: `choose_delay`.
     m_max : int
@@ -97,6 +102,9 @@ def quantify(
         Of a longer series the middle 10,000 samples; 99 surrogates of these take a minute.
     null : str, optional
         Which surrogates. Default: `usual_null`.
+    time, names : optional
+        Times of the samples, to look for gaps, and names of the observables, for every account of the result;
+        labelled series bring their own.
     rng : numpy Generator or seed
     progress : callable, optional
         ``progress(done, total)``.
@@ -125,7 +133,10 @@ def quantify(
     generator, whole = np.random.default_rng(rng), progress
     if surrogates:  # they take most of the time
         progress = _part(progress, 0.0, 0.2)
-    report = look_over(series)
+    labelled = series_of(series)
+    if labelled is not None:
+        series, time, names = labelled.values, labelled.time, labelled.names
+    report = look_over(series, time=time, names=names)
     x, tame = report.series, report.tamed()
     tau_from, scatter = "given", 0.0
     if tau is None:
@@ -174,7 +185,7 @@ def quantify(
         progress=_part(progress, *shares[2:]),
         decomposition=decomposition,
     )
-    result = replace(result, settings=result.settings | {"tau_from": tau_from})
+    result = replace(result, settings=result.settings | {"tau_from": tau_from} | _origin(names, labelled))
     if result.stochastic_below is not None and not result.scaling_region and tau_from != "given" and tau > 1:
         # The excess entropy of a process is that of all its samples, not of every tau-th.
         each = _in_units(correlation_sums(x, tau=1, **counting), report.scale)
@@ -195,6 +206,16 @@ def quantify(
     if whole is not None:
         whole(1.0, 1.0)
     return result
+
+
+def _origin(names: Sequence[str] | None, labelled: Series | None) -> dict[str, Any]:
+    """What is known of the series beside its numbers: sensors, rate, and what was done when it was read."""
+    found: dict[str, Any] = {} if names is None else {"sensors": list(names)}
+    if labelled is not None and labelled.rate is not None:
+        found["rate"] = labelled.rate
+    if labelled is not None and labelled.notes:
+        found["notes"] = list(labelled.notes)
+    return found
 
 
 def _in_units(sums: CorrelationSums, scale: float) -> CorrelationSums:

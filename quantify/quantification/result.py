@@ -15,7 +15,7 @@ from quantify.entropy_curves import entropies
 from quantify.ksg import PredictiveInformation
 from quantify.null_test import NullTest
 from quantify.plain import from_plain, to_plain
-from quantify.quantification.summary import short_text, summary_html, summary_text
+from quantify.quantification.summary import headlines, short_text, summary_html, summary_text
 from quantify.quantification_data import QUANTITIES, Estimate, Limit, QuantificationData
 from quantify.scaling import ScalingFit
 
@@ -92,6 +92,36 @@ class Quantification(QuantificationData):
         """A readable account, with the caveats in words."""
         return summary_text(self)
 
+    def brief(self) -> dict[str, Any]:
+        """The results alone as plain values for JSON, without the curves: numbers, intervals, sentences.
+
+        Examples
+        --------
+        >>> from quantify import quantify
+        >>> from quantify.systems import Henon
+        >>> found = quantify(Henon().sample(5000, 1), m_max=5, replicates=20, names=["left", "right"]).brief()
+        >>> found["sensors"], sorted(found["E_core"])
+        (['left', 'right'], ['choices', 'interval', 'sampling', 'spread', 'value'])
+        """
+        scan, r = self.predictive_information, self.range
+        return to_plain(
+            {
+                "sensors": self.settings.get("sensors", []),
+                "samples": self.sums.n,
+                "sentences": headlines(self),
+                **{name: _short_estimate(getattr(self, name)) for name in QUANTITIES},
+                "unit": self.unit,
+                "scaling_region": self.scaling_region,
+                "range": {name: getattr(r, name) for name in ("lo", "hi", "octaves", "kappa", "drift")},
+                "stochastic_below": self.stochastic_below,
+                **{name: asdict(limit) for name in ("E", "PI") if (limit := getattr(self, name))},
+                "predictive_information": asdict(scan.quoted) if scan is not None else None,
+                "stationary": self.stationarity["stationary"] if self.stationarity else None,
+                "caveats": self.caveats,
+                "settings": {name: v for name, v in self.settings.items() if name != "sensors"},
+            }
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON (None for NaN), from which `from_dict` gives the result back."""
         return to_plain(
@@ -158,3 +188,8 @@ class Quantification(QuantificationData):
         from quantify import plots
 
         return plots.quantification(self, series=series)
+
+
+def _short_estimate(e: Estimate) -> dict[str, Any]:
+    named = {name: getattr(e, name) for name in ("value", "sampling", "interval", "spread")}
+    return named | {"choices": e.choice_interval if e.choices else None}

@@ -110,8 +110,9 @@ def short_text(q: QuantificationData) -> str:
     """The four numbers and their range in one line."""
     numbers = ", ".join(f"{name} {_short(getattr(q, name).value)}" for name in QUANTITIES)
     n = len(q.caveats)
+    of = f" of {sensors}" if (sensors := sensors_in_words(q)) else ""
     return (
-        f"<Quantification: {numbers} over eps {q.range.lo:.3g} to {q.range.hi:.3g}, in {q.unit}; "
+        f"<Quantification{of}: {numbers} over eps {q.range.lo:.3g} to {q.range.hi:.3g}, in {q.unit}; "
         f"{n or 'no'} caveat{'' if n == 1 else 's'}>"
     )
 
@@ -119,8 +120,20 @@ def short_text(q: QuantificationData) -> str:
 def _title(q: QuantificationData) -> str:
     n = q.sums.n
     series = f"{n:,} samples" if n is not None else "correlation sums from a file"
+    sensors, rate = sensors_in_words(q), q.settings.get("rate")
+    if sensors:
+        series = f"{sensors}, {series}"
+    delay = str(q.sums.tau or "?")
+    if rate:
+        series, delay = f"{series} at {rate:.4g} Hz", f"{delay} ({(q.sums.tau or 0) / rate:.3g} s)"
     observables = f" of {q.sums.d} observables" if q.sums.d > 1 else ""
-    return f"Complexity of {series}: delay {q.sums.tau or '?'}, {q.sums.m_max} steps{observables}, in nats"
+    return f"Complexity of {series}: delay {delay}, {q.sums.m_max} steps{observables}, in nats"
+
+
+def sensors_in_words(q: QuantificationData) -> str:
+    """Names of the sensors that were quantified; few of many; empty if they have none."""
+    names = [str(name) for name in q.settings.get("sensors", ())]
+    return ", ".join(names if len(names) <= 6 else [*names[:3], "...", names[-1]])
 
 
 def _account(q: QuantificationData) -> list[str]:
@@ -131,18 +144,21 @@ def _account(q: QuantificationData) -> list[str]:
         which = "terms {} to {} depend".format(*r.terms) if r.terms != (0, 0) else "no terms depend"
     text = [
         f"Range: eps {r.lo:.3g} to {r.hi:.3g} ({r.octaves:.1f} octaves, {q.settings['range_from']}); "
-        f"{which} on eps; kappa {r.kappa:.2f}; drift {r.drift:+.2f} nats per e-fold of eps; "
-        f"{r.no_fit:.0%} of the terms without fit.",
+        f"{which} on eps; kappa {r.kappa:.2f} (0: deterministic, 1: noise); E_core drifts by {r.drift:+.2f} "
+        f"nats per e-fold of eps; {r.no_fit:.0%} of the terms lie on no straight line over ln eps and are "
+        "taken as they are or continued.",
         f"Scales below eps {parts['eps_min']:.3g} are left out ({EPS_MIN_WORDS[parts['eps_min_from']]}).",
     ]
+    text += q.settings.get("notes", ())
     if q.predictive_information is not None:
         p = q.predictive_information
         number = p.quoted
         text.append(
             f"Predictive information at delay {p.tau} (KSG, k = {number.k or p.k}, {number.coordinates} "
             "coordinates): "
-            f"{number.value:.2f} nats at m = {number.m}, eta = {number.eta:.3g}, ± {number.error:.2f}; "
-            f"{number.half:.2f} from half the data."
+            f"{number.value:.2f} nats between {number.m} past and {number.m} future steps, "
+            f"± {number.error:.2f}; {number.half:.2f} from half the data"
+            + (f"; noise of strength eta = {number.eta:.3g} was added." if number.eta else ".")
         )
     return text + [test.sentence for test in q.null_tests.values()]
 
