@@ -128,6 +128,28 @@ class Scale(Parallel):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Part:
+    """Which part of a series."""
+
+    start: int | str = 0
+    """Leave out what is before: a number of samples, or a time such as 150s or 2.5min."""
+    stop: int | str | None = None
+    """Leave out what is behind: a number of samples from the beginning, or a time such as 600s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Part):
+    """How a series of the user's is read."""
+
+    time: str = ""
+    """Column with the times of the samples, for rate and gaps; one called time, t, date, ... if not given."""
+    rate: float | None = None
+    """Samples per second, where there is no such column."""
+    missing: Literal["refuse", "split", "interpolate"] = "refuse"
+    """Missing values: refuse them; split there, and take the longest stretch without a gap; interpolate."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Scales:
     """Scales on which complexities are compared."""
 

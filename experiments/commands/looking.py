@@ -194,11 +194,14 @@ def _numbers(result: dict[str, Any]) -> str:
     numbers = ", ".join(
         f"{key} {_number(result[key]['value'])}" for key in ("D", "E_state", "E_mem", "E_core")
     )
-    words = f"{numbers} nats on scales {result['range']['lo']:.2g} to {result['range']['hi']:.2g}"
+    sensors = ", ".join(result["settings"].get("sensors", ()))
+    words = f"{sensors}, {numbers}" if sensors else numbers
+    words += f" nats on scales {result['range']['lo']:.2g} to {result['range']['hi']:.2g}"
     scan = result.get("predictive_information") or {}
     if "eta" in scan and "settings" in scan:
         quoted = PredictiveInformation.from_dict(scan).quoted
-        words += f"; PI {quoted.value:.2f} at eta {quoted.eta:.2g}"
+        noise = f", with noise of strength eta = {quoted.eta:.2g} added" if quoted.eta else ""
+        words += f"; predictive information {quoted.value:.2f} nats{noise}"
     return words
 
 

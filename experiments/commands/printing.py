@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 def quantify(found: Quantified, config: object, feedback: Feedback) -> None:
     """The summaries, and where the results are."""
+    for name, sensors in found.sensors.items():
+        put(*([name] if name else []), sensors.summary())
     for name, result in found.items():
-        if name:
-            put(name)
-        put(result.summary())
+        if not found.sensors:
+            said = name in ("", ", ".join(result.settings.get("sensors", ())))  # in the first line anyway
+            put(*([] if said else [name]), result.summary())
         if name in found.files:
             feedback.say(f"written to {found.files[name]}")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from experiments.settings import ASIDE, Changes, Own, Parallel, Transplant, settings
+from experiments.settings import ASIDE, Changes, Own, Parallel, Reading, Transplant, settings
 
 
 @settings
@@ -77,15 +77,17 @@ class Record(Transplant, Own, Parallel):
 
 
 @settings
-class Quantify:
+class Quantify(Reading):
     """Measure the complexity of recorded behaviours, or of any time series."""
 
     source: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
-    """A run file; or .csv, text, .npy, any HDF5 dataset as FILE.h5:/group/dataset, or TISEAN's .c2."""
+    """A run file; .csv, text, .npy, .npz, an HDF5 dataset as FILE.h5:/group/dataset, TISEAN's .c2; or -."""
     freeze: tuple[float, ...] = ()
     """Behaviours of a run by freeze time in minutes; all recorded ones if not given."""
     sensor: str = ""
-    """Column by index (from 0) or name; the robot's default for run files (hexapod 0, snake 6)."""
+    """Column by index (from 0) or name; several together as a,b,c or all; a run has its robot's default."""
+    each: bool = False
+    """Quantify each of these sensors (all, if none is named) by itself, and say whether they agree."""
     tau: int | None = None
     """Delay of the embedding in samples; the robot's default for run files, else chosen from the data."""
     m_max: int | None = None
@@ -106,3 +108,5 @@ class Quantify:
     """Which surrogates; cycles if the series goes in rounds, else iaaft."""
     exact: bool = False
     """Count all pairs, instead of a share where they are many."""
+    full: bool = field(default=False, metadata=ASIDE)
+    """With --json: all curves, too."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from experiments.settings import Own, Parallel, Transplant, settings
+from experiments.settings import Own, Parallel, Part, Transplant, settings
 
 Kind = Literal["progress", "learning", "traces", "behaviour"]
 """Of figures."""
@@ -67,7 +67,7 @@ class Video(Transplant, Own):
 
 
 @settings
-class Export:
+class Export(Part):
     """Write recordings of a run as CSV or in Minari's layout."""
 
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN.h5")]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from experiments.settings import ASIDE, Changes, Learner, Parallel, Physics, Scale, Scales, settings
+from experiments.settings import ASIDE, Changes, Learner, Parallel, Physics, Reading, Scale, Scales, settings
 
 ScaleKind = Literal["common", "relative", "auto"]
 Part = Literal["lorenz", "ar2", "snake", "hexapod"]
@@ -16,7 +16,7 @@ Part = Literal["lorenz", "ar2", "snake", "hexapod"]
 
 
 @settings
-class Convergence:
+class Convergence(Reading):
     """Does the number still move? Complexity over the embedding, the delay and the length of a series."""
 
     source: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]

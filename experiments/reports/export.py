@@ -13,7 +13,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from experiments.errors import ExperimentError, FileError
+from experiments.errors import ExperimentError, FileError, refusing
 from experiments.feedback import SILENT, Feedback
 from experiments.options.reports import Export
 from experiments.pipeline.loop import make_body
@@ -21,6 +21,8 @@ from experiments.runfiles.atomic import cannot_write
 from experiments.runfiles.contents import CHUNK, Recording, Rows
 from experiments.runfiles.growing import check_free_space
 from experiments.runfiles.run_file import RunFile, label, open_run_file
+from quantify import QuantifyError
+from quantify.series_files import cut
 
 # The version of Minari's layout that is written; later versions read it.
 MINARI = "0.5.0"
@@ -35,17 +37,30 @@ def export(config: Export, feedback: Feedback = SILENT) -> Path:
         recordings = {"learning": run.learning} if config.learning else {}
         recordings |= {name: run.behaviour(name) for name in names}
         recordings = {name: recording for name, recording in recordings.items() if recording.steps > 1}
+        with refusing(QuantifyError):
+            parts = {name: _part(config, name, recording) for name, recording in recordings.items()}
         if not recordings:
             raise ExperimentError(f"{config.run} holds no recorded behaviour; record some, or use --learning")
-        numbers = sum(r.steps * (r.sensors.shape[1] + r.actions.shape[1]) for r in recordings.values())
+        numbers = sum(
+            (parts[name].stop - parts[name].start) * (r.sensors.shape[1] + r.actions.shape[1])
+            for name, r in recordings.items()
+        )
         with _new_folder(config.out, numbers * (14 if config.format == "csv" else 4)) as folder:
             if config.format == "csv":
                 for name, recording in recordings.items():
-                    _write_csv(folder / f"{name}.csv", recording)
+                    _write_csv(folder / f"{name}.csv", recording, parts[name])
             else:
-                _write_minari(folder, run, recordings)
+                _write_minari(folder, run, recordings, parts)
     feedback.say(f"{config.out}: {', '.join(recordings)}")
     return config.out
+
+
+def _part(config: Export, name: str, recording: Recording) -> slice:
+    """The rows that are asked for; two at least."""
+    part = cut(recording.steps, config.start, config.stop, name, float(recording.attrs["rate_hz"]))
+    if part.stop - part.start < 2:
+        raise QuantifyError(f"--start {config.start} and --stop {config.stop} leave one sample of {name}")
+    return part
 
 
 @contextmanager
@@ -65,20 +80,22 @@ def _new_folder(path: Path, size: int) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _write_csv(path: Path, recording: Recording) -> None:
+def _write_csv(path: Path, recording: Recording, part: slice) -> None:
     """Time in seconds, sensors, actions; nine digits, so that reading gives the same float32 again."""
     sensors, actions = recording.sensors, recording.actions
     titles = ["time", *sensors.names, *(f"motor {name}" for name in actions.names)]
     form = ",".join(["%.10g"] + ["%.9g"] * (len(titles) - 1))
-    step, start = 1 / float(recording.attrs["rate_hz"]), 0
+    step, start = 1 / float(recording.attrs["rate_hz"]), part.start
     with open(path, "w") as file:
         file.write(",".join(titles) + "\n")
-        for s, a in zip(sensors.blocks(CHUNK), actions.blocks(CHUNK), strict=True):
+        for s, a in zip(sensors.blocks(CHUNK, part), actions.blocks(CHUNK, part), strict=True):
             np.savetxt(file, np.column_stack([(start + np.arange(len(s))) * step, s, a]), form)
             start += len(s)
 
 
-def _write_minari(folder: Path, run: RunFile, recordings: dict[str, Recording]) -> None:
+def _write_minari(
+    folder: Path, run: RunFile, recordings: dict[str, Recording], parts: dict[str, slice]
+) -> None:
     """data/main_data.hdf5 with one group per episode, and data/metadata.json.
 
     An episode has one observation more than actions, so the last action, whose outcome was not recorded, is
@@ -87,12 +104,14 @@ def _write_minari(folder: Path, run: RunFile, recordings: dict[str, Recording]) 
     (folder / "data").mkdir()
     with h5py.File(folder / "data" / "main_data.hdf5", "w", track_order=True) as file:
         for number, (name, recording) in enumerate(recordings.items()):
-            steps = recording.steps - 1
+            part = parts[name]
+            steps = part.stop - part.start - 1
             group = file.create_group(f"episode_{number}")
             group.attrs.update(id=number, total_steps=steps, seed=run.seed, behaviour=name)
-            _copy_rows(group, "observations", recording.sensors, steps + 1)
-            _copy_rows(group, "actions", recording.actions, steps)
-            last, broke_down = np.arange(steps) == steps - 1, recording.status == "stopped"
+            _copy_rows(group, "observations", recording.sensors, part)
+            _copy_rows(group, "actions", recording.actions, slice(part.start, part.stop - 1))
+            whole = part.stop == recording.steps
+            last, broke_down = np.arange(steps) == steps - 1, recording.status == "stopped" and whole
             ends = {"terminations": last & broke_down, "truncations": last & (not broke_down)}
             for key, data in {"rewards": np.zeros(steps), **ends}.items():
                 group.create_dataset(key, data=data, compression="gzip")
@@ -101,7 +120,7 @@ def _write_minari(folder: Path, run: RunFile, recordings: dict[str, Recording]) 
     controller = re.sub(r"\W", "_", run.controller)
     metadata: dict[str, Any] = {
         "total_episodes": len(recordings),
-        "total_steps": sum(recording.steps - 1 for recording in recordings.values()),
+        "total_steps": sum(part.stop - part.start - 1 for part in parts.values()),
         "data_format": "hdf5",
         "dataset_id": f"selforg/{run.robot}-{controller}-v0",
         "minari_version": MINARI,
@@ -113,12 +132,13 @@ def _write_minari(folder: Path, run: RunFile, recordings: dict[str, Recording]) 
     (folder / "data" / "metadata.json").write_text(json.dumps(metadata))
 
 
-def _copy_rows(group: h5py.Group, name: str, rows: Rows, count: int) -> None:
-    """The first `count` rows, in constant memory."""
+def _copy_rows(group: h5py.Group, name: str, rows: Rows, part: slice) -> None:
+    """A part of the rows, in constant memory."""
+    count = part.stop - part.start
     shape, chunks = (count, rows.shape[1]), (min(CHUNK, count), rows.shape[1])
     target = group.create_dataset(name, shape, "f4", chunks=chunks, compression="gzip")
-    for start, block in zip(range(0, count, CHUNK), rows.blocks(CHUNK), strict=False):
-        target[start : start + CHUNK] = block[: count - start]
+    for start, block in zip(range(0, count, CHUNK), rows.blocks(CHUNK, part), strict=True):
+        target[start : start + CHUNK] = block
 
 
 def _box(space: Any) -> dict[str, Any]:

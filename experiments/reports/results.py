@@ -24,8 +24,8 @@ from experiments.pipeline.loop import OBSERVED, find_body
 from experiments.pipeline.quantify import Quantify, with_robot_defaults
 from experiments.runfiles.contents import Recording, Rows
 from experiments.runfiles.run_file import RunFile, open_run_file
-from experiments.settings import command
-from quantify.series_files import find_column, read_series, split_source
+from experiments.settings import Reading, command
+from quantify.series_files import cut, find_columns, read_series, split_source
 from robots import motion_in_windows, motion_in_words
 
 Floats = NDArray[np.floating]
@@ -242,13 +242,16 @@ def _behaviour_in_run(run: RunFile, name: str, document: dict[str, Any] | None) 
     sensors, rate = recording.sensors, float(recording.attrs["rate_hz"])
     wanted = found.settings.get("sensor") or str(find_body(run.robot).sensor)
     with refusing(q.QuantifyError):
-        column = find_column(sensors.shape[1], sensors.names, wanted, str(run.path))
+        width = sensors.shape[1]
+        column, *more = find_columns(width, sensors.names, wanted, str(run.path)) or range(width)
+        part = found.settings.get("start", 0), found.settings.get("stop")
+        kept = cut(len(sensors), *part, str(run.path), rate) if len(sensors) else slice(0, 0)
     excerpt = round(EXCERPT_SECONDS * rate)
     found = replace(
         found,
         problem=problem,
-        series=sensors[:SERIES, column].astype(float),
-        channel=f"{sensors.names[column]} [{sensors.units[column]}]",
+        series=sensors[kept.start : min(kept.stop, kept.start + SERIES), column].astype(float),
+        channel=f"{sensors.names[column]} [{sensors.units[column]}]" + " and others" * bool(more),
         sensors=_channels(sensors, rate, excerpt),
     )
     if OBSERVED not in recording.tracks:
@@ -262,7 +265,8 @@ def _behaviour_in_run(run: RunFile, name: str, document: dict[str, Any] | None) 
 def _behaviour_of_result(path: Path, document: dict[str, Any]) -> Behaviour:
     """A behaviour from a JSON file; its series is looked for nearby, and may be gone."""
     source, dataset = split_source(document["source"])
-    sensor = document["settings"]["sensor"]
+    settings = document["settings"]
+    sensor = settings["sensor"]
     if dataset.startswith("/behaviours/"):
         run_path, name = path.with_name(source.name), dataset.split("/")[2]
         if run_path.exists():
@@ -278,8 +282,9 @@ def _behaviour_of_result(path: Path, document: dict[str, Any]) -> Behaviour:
         at = _find_data(path, source)
         # The result stands without its series; the page says that the phase plot is missing.
         with suppress(q.QuantifyError):
-            series = read_series(f"{at}:{dataset}" if dataset else str(at), sensor).values
-            return replace(found, series=series[:SERIES])
+            asked = {f.name: settings[f.name] for f in fields(Reading) if f.name in settings}
+            series = read_series(f"{at}:{dataset}" if dataset else str(at), sensor, **asked).each()[0]
+            return replace(found, series=series.values[:SERIES])
     return found
 
 

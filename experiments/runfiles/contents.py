@@ -63,10 +63,11 @@ class Rows:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.asarray(self._read(slice(self._rows)), dtype)
 
-    def blocks(self, size: int = 64 * CHUNK) -> Iterator[NDArray[Any]]:
-        """The rows in pieces, for work in constant memory."""
-        for start in range(0, self._rows, size):
-            yield self._read(slice(start, min(start + size, self._rows)))
+    def blocks(self, size: int = 64 * CHUNK, part: slice = slice(None)) -> Iterator[NDArray[Any]]:
+        """The rows, or a part of them, in pieces, for work in constant memory."""
+        first, last, _ = part.indices(self._rows)
+        for start in range(first, last, size):
+            yield self._read(slice(start, min(start + size, last)))
 
     def _read(self, key: Any) -> NDArray[Any]:
         with hdf5.naming_damage(Path(self._dataset.file.filename)):

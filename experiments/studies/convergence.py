@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import quantify as q
-from experiments.errors import ExperimentError, FileError, refusing
+from experiments.errors import ExperimentError, FileError
 from experiments.feedback import SILENT, Feedback
 from experiments.options.pipeline import Quantify
 from experiments.options.studies import Convergence
-from experiments.pipeline.quantify import is_run, with_robot_defaults
+from experiments.pipeline.quantify import is_run, read_wanted, recorded_series, with_robot_defaults
 from experiments.reports.tables import Table
 from experiments.runfiles.run_file import label, open_run_file
 from experiments.studies.study import Study, document_of
 from quantify import plots
 from quantify.aliases import Figure
 from quantify.convergence_data import Sweep
-from quantify.series_files import Series, find_column, read_series, split_source
+from quantify.series_files import Series, split_source
 
 NAMES = {"m_max": "m_max", "tau": "delay", "n": "samples"}
 
@@ -67,8 +67,7 @@ def convergence(config: Convergence, feedback: Feedback = SILENT) -> Settling:
     if not dataset and is_run(path):
         name, series, usual = _recorded(config, path)
     else:
-        with refusing(q.QuantifyError):
-            series = read_series(config.source, config.sensor)
+        series = read_wanted(config, config.source, config.sensor)
         usual = Quantify(config.source, sensor=series.name, tau=config.tau, m_max=config.m_max or 10)
     stem = config.out or path.with_name(".".join(filter(None, (path.name, name, "convergence.png"))))
     if stem.suffix not in (".png", ".pdf"):
@@ -102,11 +101,8 @@ def _recorded(config: Convergence, path: Path) -> tuple[str, Series, Quantify]:
             raise FileError(f"{path} holds no recorded behaviour; `selforg record {path}` makes them")
         name = label(config.freeze) if config.freeze is not None else list(run.behaviours)[-1]
         asked = Quantify(config.source, sensor=config.sensor, tau=config.tau, m_max=config.m_max)
-        usual, sensors = with_robot_defaults(asked, run.robot), run.behaviour(name).sensors
-        with refusing(q.QuantifyError):
-            column = find_column(sensors.shape[1], sensors.names, usual.sensor, f"{path} {name}")
-        values = sensors[:, column].astype(float)
-        return name, Series(values, sensors.names[column], f"{path} {name}"), usual
+        usual = with_robot_defaults(asked, run.robot)
+        return name, recorded_series(run, name, usual.sensor, config), usual
 
 
 def _rows(sweep: Sweep) -> list[list[str]]:

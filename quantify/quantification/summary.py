@@ -132,7 +132,7 @@ def _title(q: QuantificationData) -> str:
 
 def sensors_in_words(q: QuantificationData) -> str:
     """Names of the sensors that were quantified; few of many; empty if they have none."""
-    names = [str(name) for name in q.settings.get("sensors", ())]
+    names = [f"column {name}" if str(name).isdigit() else str(name) for name in q.settings.get("sensors", ())]
     return ", ".join(names if len(names) <= 6 else [*names[:3], "...", names[-1]])
 
 

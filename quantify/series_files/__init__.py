@@ -10,7 +10,16 @@
 """
 
 from quantify.series_files.read import Series, read_series, series_of, split_source
-from quantify.series_files.table import find_column
+from quantify.series_files.table import find_column, find_columns
 from quantify.series_files.times import Position, cut
 
-__all__ = ["Position", "Series", "cut", "find_column", "read_series", "series_of", "split_source"]
+__all__ = [
+    "Position",
+    "Series",
+    "cut",
+    "find_column",
+    "find_columns",
+    "read_series",
+    "series_of",
+    "split_source",
+]

@@ -71,20 +71,27 @@ class Table:
         return self.names[index] if index < len(self.names) and self.names[index] else str(index)
 
     def indices(self, wanted: str | Sequence[str]) -> list[int] | None:
-        """The columns that are named; None where the table has to be looked at: none is named, or "all".
+        """The columns that are named; None where the table has to be looked at: none is named, or "all"."""
+        return find_columns(self.width, self.names, wanted, self.source)
 
-        Several may stand in one text, with commas between them; a name that holds a comma counts first.
-        """
-        if isinstance(wanted, str):
-            if wanted in self.names and wanted:
-                return [find_column(self.width, self.names, wanted, self.source)]
-            wanted = [part.strip() for part in wanted.split(",")] if wanted else []
-        if list(wanted) in ([], [EVERY]):
-            return None
-        found = [find_column(self.width, self.names, one, self.source) for one in wanted]
-        if len(set(found)) < len(found):
-            raise QuantifyError(f"--sensor {','.join(wanted)} names a column of {self.source} twice")
-        return found
+
+def find_columns(
+    columns: int, names: Sequence[str], wanted: str | Sequence[str], source: str
+) -> list[int] | None:
+    """Indices of the columns that are named; None if none is, or "all".
+
+    Several may stand in one text, with commas between them; a name that holds a comma counts first.
+    """
+    if isinstance(wanted, str):
+        if wanted in names and wanted:
+            return [find_column(columns, names, wanted, source)]
+        wanted = [part.strip() for part in wanted.split(",")] if wanted else []
+    if list(wanted) in ([], [EVERY]):
+        return None
+    found = [find_column(columns, names, one, source) for one in wanted]
+    if len(set(found)) < len(found):
+        raise QuantifyError(f"--sensor {','.join(wanted)} names a column of {source} twice")
+    return found
 
 
 def find_column(columns: int, names: Sequence[str], column: str, source: str) -> int:

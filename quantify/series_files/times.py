@@ -52,9 +52,8 @@ def as_seconds(column: Column, name: str) -> Floats | None:
 
 
 def median_rate(t: Floats) -> float:
-    """Samples per second."""
-    step = float(np.median(np.diff(t)))
-    return 1 / step if step > 0 else float("nan")
+    """Samples per second, to the six digits that times tell."""
+    return float(f"{1 / np.median(np.diff(t)):.6g}")
 
 
 def sample_of(position: Position, flag: str, rate: float | None, t: Floats | None = None) -> int:

@@ -32,7 +32,8 @@ def test_show_prints_a_run_and_any_other_file(
 def test_show_prints_results(small_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(small_run)]) == 0
     text = capsys.readouterr().out
-    assert re.search(r"0\.1min: D (none|\d\.\d\d), E_state 0\.\d\d, .*; PI \d\.\d\d at eta", text)
+    numbers = r"D (none|\d\.\d\d), E_state 0\.\d\d, .*; predictive information \d\.\d\d nats$"
+    assert re.search(rf"0\.1min: [\w /]+, {numbers}", text, re.MULTILINE)
     assert main(["show", str(small_run), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["recordings"][1][:4] == ["0.1min", "3000", "3000", "100"]
 
