@@ -14,6 +14,7 @@ from quantify.scaling import fit_scaling, longest_overlapping
 from quantify.statistics import CONTRARY, HOLDS, OPEN, VERDICTS, Expected, Median, judge, median
 
 AGREES, ORDERED, DIFFERS, ALONE, MISSING = "agrees", "same ordering", "differs", "no reference", "no value"
+UNSURE = "too few samples to tell"
 CONFIDENCE = 0.9
 """An interval for the median of few seeds shall cover it with at least this probability (5 seeds: 94 %, their
 whole range)."""
@@ -110,8 +111,12 @@ class Row:
     tolerance: float | None
     """Largest difference that counts as agreement."""
     verdict: str
-    """agrees: within the tolerance. same ordering: not, but every pair of columns that the published row
-    tells apart is ordered the same way here. differs: neither."""
+    """agrees: within the tolerance. too few samples to tell: not, but by no more than chance does with so few
+    of them. same ordering: every pair of columns that the published row tells apart is ordered the same way
+    here. differs: nothing of this."""
+    chance: float = 0.0
+    """How far chance moves our value: two standard errors with this number of samples and seeds; 0 where it
+    is not known beforehand."""
 
     @property
     def difference(self) -> float:
@@ -148,7 +153,7 @@ def compare(
     ----------
     columns : dict of dict
         The columns of the published table, each with its `paper` and `tolerance` by quantity; either may lack
-        a quantity.
+        a quantity. With `chance`: how far chance moves our values, likewise.
     quantities : str
         Its rows.
     found : dict of lists of dict
@@ -162,6 +167,9 @@ def compare(
     >>> published = {"Lorenz": {"paper": {"D": 2.06}, "tolerance": {"D": 0.05}}}
     >>> [row.verdict for row in compare(published, ["D"], {"Lorenz": [{"D": 2.03}, {"D": 2.08}]})]
     ['agrees']
+    >>> published["Lorenz"]["chance"] = {"D": 0.1}  # from so few samples
+    >>> [row.verdict for row in compare(published, ["D"], {"Lorenz": [{"D": 1.92}]})]
+    ['too few samples to tell']
     """
     table = []
     for quantity in quantities:
@@ -177,11 +185,12 @@ def compare(
             ours, printed, limit = middle[name], paper[name], column["tolerance"].get(quantity)
             if not found[name] or (ours.n == 0 and printed is None):
                 continue
-            verdict = _verdict(printed, ours.value, limit, ordered)
+            chance = column.get("chance", {}).get(quantity, 0.0)
+            verdict = _verdict(printed, ours.value, limit, chance, ordered)
             # A seed that failed has no entry at all; one that was not asked for this quantity has others.
             tried = sum(quantity in one or not one for one in found[name])
             middle_and_ends = (ours.value, ours.lo, ours.hi, ours.n, tried)
-            table.append(Row(quantity, name, printed, *middle_and_ends, limit, verdict))
+            table.append(Row(quantity, name, printed, *middle_and_ends, limit, verdict, chance))
     return table
 
 
@@ -191,13 +200,15 @@ def _same_ordering(pairs: Sequence[tuple[float, float]]) -> bool:
     return bool(told_apart) and all((a[0] - b[0]) * (a[1] - b[1]) > 0 for a, b in told_apart)
 
 
-def _verdict(paper: float | None, ours: float, tolerance: float | None, ordered: bool) -> str:
+def _verdict(paper: float | None, ours: float, tolerance: float | None, chance: float, ordered: bool) -> str:
     if math.isnan(ours):
         return MISSING
     if paper is None:
         return ALONE
     if _within(paper, ours, tolerance):
         return AGREES
+    if chance and _within(paper, ours, (tolerance or 0.0) + chance):
+        return UNSURE
     return ORDERED if ordered else DIFFERS
 
 

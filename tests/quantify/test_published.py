@@ -6,7 +6,18 @@ import math
 import pytest
 
 from quantify import ScalingFit, correlation_sums, crossover
-from quantify.published import AGREES, ALONE, DIFFERS, MISSING, ORDERED, Recipe, Row, compare, try_finding
+from quantify.published import (
+    AGREES,
+    ALONE,
+    DIFFERS,
+    MISSING,
+    ORDERED,
+    UNSURE,
+    Recipe,
+    Row,
+    compare,
+    try_finding,
+)
 from quantify.scaling import longest_overlapping
 from quantify.statistics import CONTRARY, HOLDS, OPEN
 from quantify.systems import Lorenz
@@ -57,6 +68,20 @@ def test_verdicts():
     none = table(paper, limit, {"a": [{"E": None}, {}, {"F": 1.0}], "b": [{"E": 2.05}], "c": []})
     assert [row.verdict for row in none] == [MISSING, AGREES]
     assert (none[0].n, none[0].of) == (0, 2)
+
+
+def test_what_chance_may_do_is_no_difference():
+    """Two short series differed 11 times out of 18, because they were short."""
+    columns = {"a": {"paper": {"E": 1.0}, "tolerance": {"E": 0.1}, "chance": {"E": 0.2}}}
+    verdicts = [
+        compare(columns, ["E"], {"a": [{"E": 1.0 + off}]}, ordering=False)[0].verdict
+        for off in (0.1, 0.11, 0.3, 0.31, -0.3, -0.31)
+    ]
+    assert verdicts == [AGREES, UNSURE, UNSURE, DIFFERS, UNSURE, DIFFERS]
+    (row,) = compare(columns, ["E"], {"a": [{"E": 1.2}]})
+    assert row.chance == 0.2 and Row.from_dict(json.loads(json.dumps(row.to_dict()))) == row
+    # Tables that were stored before chance had a place.
+    assert Row.from_dict({k: v for k, v in row.to_dict().items() if k != "chance"}).chance == 0
 
 
 def test_equal_published_values_ask_for_no_order():

@@ -19,7 +19,7 @@ from experiments.pipeline.record import Record, record
 from experiments.runfiles.results import versions, write_result
 from experiments.runfiles.run_file import label, open_run_file
 from experiments.settings import Scale
-from experiments.studies.reproduction.table import Rebuilt, chosen, recipe
+from experiments.studies.reproduction.table import Rebuilt, chance, chosen, recipe
 from experiments.sweeps.sweep import sweep, task_named
 from quantify.aliases import Floats
 from quantify.ksg import predictive_information
@@ -181,7 +181,8 @@ def ar2(part: dict[str, Any], folder: Path, scale: Scale, feedback: Feedback = S
         exact = {f"E_{m}": process.E(m, tau=tau) for m in part["E"]}
         exact |= {f"PI_{m}": process.PI(m, tau=tau) for m in part["PI"]}
         exact |= {f"PI_{m} (KSG)": process.PI(m, tau=tau) for m in part["predictive"]["m"]}
-        columns[f"delay {tau}"] = {"paper": exact, "tolerance": dict.fromkeys(exact, part["tolerance"])}
+        tolerance = dict.fromkeys(exact, part["tolerance"])
+        columns[f"delay {tau}"] = {"paper": exact, "tolerance": tolerance, "chance": chance(part)}
     x = process.sample(min(part["samples"], TO_LOOK_AT), part["seeds"][0])
     return Rebuilt(
         compare(columns, columns[tasks[0].column]["paper"], _values(columns, tasks, found), ordering=False),

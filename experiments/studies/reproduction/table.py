@@ -15,13 +15,13 @@ import numpy as np
 
 from experiments.options.studies import Part
 from experiments.reports.tables import Table
-from quantify.published import AGREES, DIFFERS, Recipe, Row, number, signed
+from quantify.published import AGREES, DIFFERS, UNSURE, Recipe, Row, number, signed
 
 PARTS: tuple[Part, ...] = get_args(Part)
 CAPTION = (
     "ours: median over the seeds. interval: of order statistics, covers the true median with at least 90 % "
     "from five seeds on. agrees: within the tolerance. same ordering: not, but the columns of this row are "
-    "ordered as published."
+    "ordered as published. too few samples to tell: not, but by no more than two standard errors."
 )
 COLOURS = {AGREES: "green", DIFFERS: "yellow"}
 
@@ -60,6 +60,13 @@ def recipe(column: Mapping[str, Any]) -> Recipe:
     return Recipe(**chosen(Recipe, column))
 
 
+def chance(part: dict[str, Any]) -> dict[str, float]:
+    """Two standard errors of each quantity with so many samples and seeds, from its scatter in long series."""
+    there = part["scatter"]
+    fewer = there["samples"] / (part["samples"] * len(part["seeds"]))
+    return {name: 2 * sd * fewer**0.5 for name, sd in there["sd"].items()}
+
+
 def in_words(table: Sequence[Row], reference: str, title: str = "") -> Table:
     """The rows as a table of words, with the name of a quantity where its rows begin."""
     heads = ("", "column", reference, "ours", "interval", "difference", "tolerance", "verdict")
@@ -74,7 +81,7 @@ def in_words(table: Sequence[Row], reference: str, title: str = "") -> Table:
             f"{number(row.low)} to {number(row.high)}" if row.n > 1 else "",
             "" if np.isnan(row.difference) else signed(row.difference),
             "" if row.tolerance is None else f"{row.tolerance:g}",
-            row.verdict + missing,
+            row.verdict + (f" (± {row.chance:.2f} by chance)" if row.verdict == UNSURE else "") + missing,
         ]
         lines.append(words)
         last = row.quantity

@@ -73,6 +73,9 @@ def test_ar2_from_nothing(tmp_path):
         "ar2-delay-1.complexity.json", "ar2-delay-10.complexity.json"
     ]  # fmt: skip
     # So few samples are far from the limit, but what they give is near what is exact.
+    # Two standard errors, a scatter of .034 in a million samples: sqrt(1e6 / 3000) times that.
+    (row,) = (row for row in done.rows if (row.quantity, row.column) == ("E_3", "delay 10"))
+    assert row.chance == pytest.approx(2 * 0.034 * (1e6 / 3000) ** 0.5)
     near = {row.quantity: row.difference for row in done.rows if row.column == "delay 10" and row.n}
     assert abs(near["PI_1"]) < 0.5 and abs(near["PI_1 (KSG)"]) < 0.5
 
