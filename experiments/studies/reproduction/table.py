@@ -61,7 +61,7 @@ def recipe(column: Mapping[str, Any]) -> Recipe:
 
 
 def chance(part: dict[str, Any]) -> dict[str, float]:
-    """Two standard errors of each quantity with so many samples and seeds, from its scatter in long series."""
+    """Two standard errors of each quantity with so many samples and seeds, from its scatter at length."""
     there = part["scatter"]
     fewer = there["samples"] / (part["samples"] * len(part["seeds"]))
     return {name: 2 * sd * fewer**0.5 for name, sd in there["sd"].items()}
