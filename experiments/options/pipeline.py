@@ -29,8 +29,9 @@ class Learn(Changes):
     """File to write; runs/ROBOT-CONTROLLER-SEED.h5 if not given."""
     interval: float = 1.0
     """Seconds between two stored values of C and h."""
-    measure: float = 0.2
-    """Seconds between two measurements of the body from outside (height, tilt, ground contacts)."""
+    measure: float | None = None
+    """Seconds between two measurements of the body from outside (height, tilt, ground contacts); .04 if not
+    given, or what the file was begun with."""
     checkpoint: int = 3000
     """Control steps between two checkpoints, from which an interrupted run goes on."""
 
@@ -64,8 +65,9 @@ class Record(Transplant, Own, Parallel):
     """Freeze times to record, in minutes; all of the run if not given."""
     transient: int = 10_000
     """Samples to discard before recording, while the behaviour settles after freezing."""
-    measure: float = 0.2
-    """Seconds between two measurements of the body from outside (height, tilt, ground contacts)."""
+    measure: float | None = None
+    """Seconds between two measurements of the body from outside (height, tilt, ground contacts); .04 if not
+    given, or what the file was begun with."""
     checkpoint: int = 3000
     """Control steps between two checkpoints, from which an interrupted recording goes on."""
     stationarity: str = ""

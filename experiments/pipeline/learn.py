@@ -17,6 +17,7 @@ from experiments.errors import ExperimentError, FileError, containing, nearest, 
 from experiments.feedback import SILENT, Feedback
 from experiments.options.pipeline import Learn
 from experiments.pipeline.loop import (
+    OFTEN,
     Loop,
     Watch,
     body_settings,
@@ -72,7 +73,8 @@ def resolve(config: Learn, rule: type[Controller] | None = None, live: bool = Fa
     with containing(f"the settings of the rule {config.controller} cannot be made"):
         chosen = build(rule.Config, given["rule"] | config.rule, f"the rule {config.controller}")
     for name in ("minutes", "interval", "measure"):
-        if not 0 < (value := getattr(config, name)) <= LARGEST:
+        value = getattr(config, name)
+        if value is not None and not 0 < value <= LARGEST:
             raise ExperimentError(
                 f"--{name} is {value:g}; it must be greater than 0, and {LARGEST:g} at most"
             )
@@ -125,7 +127,9 @@ def _is_over(path: Path, config: Learn, feedback: Feedback) -> bool:
     if not path.exists():
         return False
     with open_run_file(path) as run:
-        differing, past = difference(run.config, deciding(config)), run.learning
+        asked = deciding(config)
+        asked["measure"] = asked["measure"] or run.config.get("measure")
+        differing, past = difference(run.config, asked), run.learning
     if differing:
         raise FileError(
             f"{path} holds another experiment: {'; '.join(differing[:3])}; choose another --out or delete it"
@@ -156,6 +160,8 @@ def _learn(path: Path, config: Learn, body: Any, rule: type[Controller], feedbac
     rate = 1 / body.config.control_step
     steps = round(config.minutes * 60 * rate)
     freezes = {label(minutes): round(minutes * 60 * rate) for minutes in config.freeze}
+    if config.measure is None:
+        config = dataclasses.replace(config, measure=_looks(path))
     loop = _loop(config, body, rule)
     if hasattr(body, "engine"):
         version = robots.engine_version(body.engine)
@@ -199,6 +205,14 @@ def _learn(path: Path, config: Learn, body: Any, rule: type[Controller], feedbac
     feedback.say(f"{path}: {work.steps} steps, frozen at {reached}" + (f"; {reason}" if reason else ""))
 
 
+def _looks(path: Path) -> float:
+    """Seconds between two looks at the body: as a file was begun, or as is usual now."""
+    if not path.exists():
+        return OFTEN
+    with open_run_file(path) as run:
+        return float(run.config.get("measure", OFTEN))
+
+
 def _continue(path: Path, steps: int, resumable: bool, feedback: Feedback) -> GrowingFile:
     work = GrowingFile.open(path)
     if work.steps and not resumable:
@@ -234,6 +248,6 @@ def _loop(config: Learn, body: Any, rule: type[Controller]) -> Loop:
     loop.watches = [
         Watch(Track("C", (o, n), "<f8", every), lambda: loop.controller.C.copy()),
         Watch(Track("h", (o,), "<f8", every), lambda: loop.controller.h.copy()),
-        *observations(body, max(1, round(config.measure * rate))),
+        *observations(body, max(1, round((config.measure or OFTEN) * rate))),
     ]
     return loop

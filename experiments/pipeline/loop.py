@@ -35,6 +35,8 @@ OURS = ("controllers", "robots")
 """Packages whose classes a file may name."""
 OBSERVED = "measures"
 """Name in run files of what is noted down about the body from outside."""
+OFTEN = 0.04
+"""Seconds between two looks at the body: a robot that jumps twice a second is seen a dozen times per jump."""
 UNITS = {
     **dict.fromkeys(("x", "y", "z", "cx", "cy", "cz"), "m"),
     **dict.fromkeys(("vx", "vy", "vz"), "m/s"),

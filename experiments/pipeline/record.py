@@ -19,6 +19,7 @@ from experiments.errors import ExperimentError, FileError, refusing
 from experiments.feedback import SILENT, Feedback
 from experiments.options.pipeline import Record
 from experiments.pipeline.loop import (
+    OFTEN,
     Loop,
     drive,
     find_body,
@@ -29,7 +30,7 @@ from experiments.pipeline.loop import (
     using_body,
 )
 from experiments.runfiles.atomic import real, remove_stale_lock, writing
-from experiments.runfiles.contents import copy_recording, replacing_recordings
+from experiments.runfiles.contents import Recording, copy_recording, replacing_recordings
 from experiments.runfiles.growing import GrowingFile, read_commit, read_state
 from experiments.runfiles.hdf5 import attributes, open_hdf5, put_attributes, reading
 from experiments.runfiles.library import fetch, transplant
@@ -91,7 +92,7 @@ def record(config: Record, feedback: Feedback = SILENT, *, body: Any = None) -> 
             raise ExperimentError(
                 f"--{name} is {value}; it must be at least {least}, and {LARGEST:g} at most"
             )
-    if not 0 < config.measure <= LARGEST:
+    if config.measure is not None and not 0 < config.measure <= LARGEST:
         raise ExperimentError(
             f"--measure is {config.measure:g}; it must be greater than 0, and {LARGEST:g} at most"
         )
@@ -218,9 +219,9 @@ def _wanted(path: Path, config: Record, live: bool, feedback: Feedback = SILENT)
                 find_column(sensors.shape[1], sensors.names, config.stationarity, str(path))
         found = []
         for name in dict.fromkeys(chosen):
-            asked = (config.samples, config.transient, config.measure, config.checkpoint)
-            one = Wanted(path, name, *asked, modules)
             stored = run.behaviours.get(name)
+            asked = (config.samples, config.transient, _looks(config, path, name, stored), config.checkpoint)
+            one = Wanted(path, name, *asked, modules)
             if stored is None or stored.status == "running":
                 found.append(one)
             elif differing := difference(json.loads(stored.attrs["config"]), one.settings()):
@@ -236,6 +237,16 @@ def _wanted(path: Path, config: Record, live: bool, feedback: Feedback = SILENT)
                 "one made with the libraries of then"
             )
         return found
+
+
+def _looks(config: Record, path: Path, name: str, stored: Recording | None) -> float:
+    """Seconds between two looks at the body: as asked for, as a recording was begun, or as is usual now."""
+    begun: dict[str, Any] = {}
+    if config.measure is None and stored is not None and not config.replace:
+        begun = json.loads(stored.attrs["config"])
+    elif config.measure is None and part_path(path, name).exists():
+        begun = _read_part(part_path(path, name), name)[0]
+    return config.measure or float(begun.get("measure", OFTEN))
 
 
 def _remove_merged_parts(path: Path) -> None:

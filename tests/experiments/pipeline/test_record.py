@@ -14,6 +14,7 @@ from experiments.errors import FileError
 from experiments.pipeline.learn import Learn, learn
 from experiments.pipeline.record import Record, Wanted, _stationarity, record, record_one
 from experiments.runfiles.atomic import writing
+from experiments.runfiles.library import fetch
 from experiments.runfiles.results import versions
 from experiments.runfiles.run_file import open_run_file
 
@@ -56,7 +57,7 @@ def test_nothing_to_do_takes_nothing_from_others(tmp_path: Path) -> None:
     learn(Learn("hexapod", minutes=0.1, freeze=(0.1,), out=path))
     wish = Record((path,), 300, transient=50, checkpoint=100, jobs=1)
     record(wish)
-    other, merged = (Wanted(path, "0.1min", samples, 50, 0.2, 100) for samples in (200, 300))
+    other, merged = (Wanted(path, "0.1min", samples, 50, 0.04, 100) for samples in (200, 300))
     record_one(other)  # is to replace the recording, and was interrupted
     record(wish)
     assert other.part.exists()
@@ -126,3 +127,34 @@ def test_other_libraries_are_noted(
     assert "learned with pybullet 1.0, now" in words and "bit by bit" in words
     with open_run_file(path) as run:
         assert json.loads(run.behaviours["0.1min"].attrs["versions"]) == versions()
+
+
+def test_a_jump_is_seen_often_enough(tmp_path: Path) -> None:
+    """Airtime as it is measured by default, against a look at every step."""
+    airtime = {}
+    for measure in (None, 0.02):
+        path = fetch("hexapod-jump", tmp_path / str(measure))
+        record(Record((path,), 500, transient=500, measure=measure, jobs=1))
+        with open_run_file(path) as run:
+            (recording,) = run.behaviours.values()
+            (in_air,) = (rows[:] == 0 for rows in [recording.tracks["measures"][:, 8]])
+            assert recording.tracks["measures"].names[8] == "contacts"
+        airtime[measure] = in_air.reshape(5, -1).mean(axis=1)  # of each second
+    # A second has 25 looks, and two jumps with two edges each that may fall between two of them.
+    np.testing.assert_allclose(airtime[None], airtime[0.02], atol=4 / 50)
+    assert 0.3 < airtime[0.02].mean() < 0.7
+
+
+def test_what_was_begun_with_other_intervals_goes_on_with_them(tmp_path: Path) -> None:
+    """Files of earlier versions have a look at the body every fifth of a second."""
+    path = tmp_path / "run.h5"
+    lesson = {"minutes": 0.1, "freeze": (0.1,), "out": path}
+    learn(Learn("hexapod", measure=0.2, **lesson))
+    learn(Learn("hexapod", **lesson))
+    record_one(Wanted(path, "0.1min", 200, 0, 0.2, 100))
+    record(Record((path,), 200, transient=0, checkpoint=100, jobs=1))
+    record(Record((path,), 200, transient=0, checkpoint=100, jobs=1))
+    with open_run_file(path) as run:
+        assert {one.tracks["measures"].every for one in (run.learning, *run.behaviours.values())} == {10}
+    with pytest.raises(FileError, match=r"measure is 0\.2 there and 0\.04 here"):
+        learn(Learn("hexapod", measure=0.04, **lesson))
