@@ -31,6 +31,15 @@ class Feedback:
 SILENT = Feedback()
 
 
+def plural(n: int, thing: str) -> str:
+    """So many of a thing.
+
+    >>> plural(1, "behaviour"), plural(2000, "behaviour")
+    ('1 behaviour', '2,000 behaviours')
+    """
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
 def plain(text: str) -> str:
     r"""Text as a terminal may show it: what would command the terminal is named.
 

@@ -79,14 +79,16 @@ class Compare(Scales, Physics, Scale):
     """Samples to discard before recording."""
     rank: ScaleKind = "common"
     """Scales by which controllers are ranked; the others are shown beside."""
-    surrogates: bool = True
-    """Score an IAAFT surrogate of every recording as well; --no-surrogates leaves it out."""
+    surrogates: Annotated[bool, tyro.conf.arg(help_behavior_hint="(default: they are scored)")] = True
+    """Leave out the IAAFT surrogates: of every recording one is scored beside it."""
     tune: int = 0
     """Settings tried for each controller and robot beforehand, the same number for all; 0: the defaults."""
     body_of: str = "ulr"
     """All controllers get the body settings that this one has by default."""
     out: Path = field(default=Path("runs/compare"), metadata=ASIDE)
     """Folder for table, figure, page, and the results of single runs."""
+    replace: bool = field(default=False, metadata=ASIDE)
+    """Replace table, figure and page of another comparison in that folder; single runs are kept anyway."""
     keep: bool = field(default=False, metadata=ASIDE)
     """Keep the run files (30 MB per 200,000 samples of the hexapod)."""
 

@@ -14,7 +14,7 @@ import controllers
 import robots
 from controllers import Controller
 from experiments.errors import ExperimentError, FileError, containing, nearest, refusing
-from experiments.feedback import SILENT, Feedback
+from experiments.feedback import SILENT, Feedback, plural
 from experiments.options.pipeline import Learn
 from experiments.pipeline.loop import (
     OFTEN,
@@ -150,7 +150,7 @@ def learn_all(configs: list[Learn], jobs: int = 0, feedback: Feedback = SILENT) 
     with using_body(first.robot, first.body) as body:  # compile once, not in every process
         _loop(first, body, find_rule(first.controller)).advance(0, 20)
     totals = {config.path: round(config.minutes * 60 / config.body["control_step"]) for config in resolved}
-    with feedback.bars() as bar, watching(totals, bar(f"learn {len(configs)} runs [steps]")):
+    with feedback.bars() as bar, watching(totals, bar(f"learn {plural(len(configs), 'run')} [steps]")):
         paths = in_parallel(learn, configs, jobs)
     feedback.say(f"learned: {', '.join(map(str, paths))}")
     return paths

@@ -16,7 +16,7 @@ import numpy as np
 import controllers
 import quantify as q
 from experiments.errors import ExperimentError, FileError, refusing
-from experiments.feedback import SILENT, Feedback
+from experiments.feedback import SILENT, Feedback, plural
 from experiments.options.pipeline import Record
 from experiments.pipeline.loop import (
     OFTEN,
@@ -114,7 +114,7 @@ def record(config: Record, feedback: Feedback = SILENT, *, body: Any = None) -> 
             _refuse_other(one, config.replace)
         controllers.Frozen(np.zeros((1, 1)), np.zeros(1)).act([0.0])  # compile once, not in every process
         totals = {one.part: one.transient + one.samples for one in wanted}
-        with watching(totals, bar(f"record {len(wanted)} behaviours [steps]")):
+        with watching(totals, bar(f"record {plural(len(wanted), 'behaviour')} [steps]")):
             in_parallel(partial(record_one, body=body), wanted, config.jobs if body is None else 1)
         for path in changing:
             merge(path, [one for one in wanted if one.run == path], config.stationarity, feedback)

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 import quantify as q
 from experiments.errors import ExperimentError, FileError
-from experiments.feedback import SILENT, Feedback
+from experiments.feedback import SILENT, Feedback, plural
 from experiments.options.reports import Report
 from experiments.pipeline.loop import let_in, modules_of
 from experiments.reports.results import NO_FILES, Behaviour, Floats, LearningPhase, Results, read_results
@@ -75,7 +75,7 @@ def report(config: Report, feedback: Feedback = SILENT, before: Section | None =
         temporary.touch()  # A folder that cannot be written to is found out before minutes of filming.
         text = page(found, _films(config, found, given, feedback), config.title, before)
         temporary.write_text(text, encoding="utf-8")
-    feedback.say(f"{config.out}: {len(found.behaviours)} behaviour(s), {len(text) / 1e6:.1f} MB")
+    feedback.say(f"{config.out}: {plural(len(found.behaviours), 'behaviour')}, {len(text) / 1e6:.1f} MB")
     return config.out
 
 
@@ -111,7 +111,7 @@ def _films(config: Report, found: Results, given: dict[int, Film], feedback: Fee
                 modules = modules_of(run)  # if they are not all imported, the film says so in its place
             wanted[i] = Video(b.run, freeze=b.minutes, seconds=config.seconds, fps=FPS, module=modules)
     if wanted:
-        feedback.say(f"filming {len(wanted)} behaviours; --seconds 0 leaves films out")
+        feedback.say(f"filming {plural(len(wanted), 'behaviour')}; --seconds 0 leaves films out")
         films |= zip(wanted, in_parallel(_make_film, list(wanted.values()), config.jobs), strict=True)
     return [(films | given)[i] for i in range(len(found.behaviours))]
 

@@ -37,8 +37,7 @@ class Curve(Study):
     def tables(self) -> list[Table]:
         """The medians at every time."""
         curve = self.document["curve"]
-        coverage = [point["common"]["coverage"] for point in curve if point["common"] is not None]
-        surely = f" with {_span(coverage, '.1%')}" if coverage else ""
+        sure = _sure([point["common"] for point in curve if point["common"] is not None])
         heads = {
             "min": "learning time",
             "n": "how many runs have a value on common scales",
@@ -50,8 +49,8 @@ class Curve(Study):
             "broke": "runs that broke down or cannot be quantified",
             "range": "runs with a deterministic range of scales",
         }
-        below = f"below common the interval that holds its median{surely}"
-        caption = f"Medians in nats, over the runs that have a value; {below}."
+        below = f"; below common the interval that holds its median ({sure})" if sure else ""
+        caption = f"Medians in nats, over the runs that have a value{below}."
         return [Table(heads, [_cells(point) for point in curve], self.title, caption)]
 
     def sentences(self) -> list[str]:
@@ -156,11 +155,15 @@ def runs_words(document: dict[str, Any]) -> str:
     found = [point[name] for point in document["curve"] for name in CURVES if point[name] is not None]
     if not found:
         return "no run has a value"
-    n, coverage = ([m[key] for m in found] for key in ("n", "coverage"))
-    return (
-        f"medians of the runs that have a value, {_span(n, 'd')} of {document['settings']['seeds']} seeds;\n"
-        f"bands hold them with {_span(coverage, '.1%')}"
-    )
+    counted = _span([m["n"] for m in found], "d")
+    who = f"medians of the runs that have a value, {counted} of {document['settings']['seeds']} seeds"
+    return f"{who};\nbands: their intervals ({sure})" if (sure := _sure(found)) else who
+
+
+def _sure(medians: Sequence[dict[str, Any]]) -> str:
+    """How surely intervals hold medians; empty if none does: those of one run are no intervals."""
+    coverage = [m["coverage"] for m in medians if m["coverage"] > 0]
+    return _span(coverage, ".1%") if coverage else ""
 
 
 def _span(values: Sequence[float], style: str) -> str:

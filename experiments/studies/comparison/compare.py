@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
@@ -13,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.errors import ExperimentError
+from experiments.errors import ExperimentError, FileError
 from experiments.feedback import SILENT, Feedback
 from experiments.options.studies import Compare, ScaleKind
 from experiments.pipeline.learn import Learn, find_rule, resolve
 from experiments.runfiles.atomic import write_text
-from experiments.settings import deciding
+from experiments.settings import deciding, difference
 from experiments.studies.comparison.comparison import SCALE_WORDS, Comparison, Summary, findings
 from experiments.studies.scoring import (
     Row,
@@ -48,7 +49,9 @@ def compare(config: Compare, feedback: Feedback = SILENT) -> Comparison:
             raise ExperimentError(f"give at least one of --{name}")
     robots, controllers = (tuple(dict.fromkeys(names)) for names in (config.robots, config.controllers))
     config = replace(config, robots=robots, controllers=controllers)
-    seeds = numbered(config.seeds)
+    seeds, stem = numbered(config.seeds), config.out / "compare"
+    if not config.replace:
+        _spare_another(stem.with_suffix(".json"), config)
     starts = [start(config, *pair) for pair in itertools.product(robots, controllers)]
     for one in starts:
         try_first_steps(one)
@@ -70,11 +73,31 @@ def compare(config: Compare, feedback: Feedback = SILENT) -> Comparison:
     content: dict[str, Any] = {"fairness": _fairness(config, tuned), "tuning": tuned.tried}
     content |= {"robots": summaries, "cost": total, "rows": rows}
     found = Comparison(document_of("compare", config, content))
-    stem = config.out / "compare"
     texts = {".csv": found.csv(), ".md": found.markdown()}
     others = [write_text(stem.with_suffix(suffix), text) for suffix, text in texts.items()]
     found = found.save(stem, "html", "json", "png", "pdf")
     return replace(found, files=(*found.files, *others))
+
+
+def _spare_another(path: Path, config: Compare) -> None:
+    """Refuse to replace a comparison, unless all that it compares is part of this one."""
+    if not path.exists():
+        return
+    asked = document_of("compare", config, {})["settings"]
+    try:
+        there = json.loads(path.read_text(encoding="utf-8"))["settings"]
+        for name in ("robots", "controllers", "seeds"):
+            old, new = (numbered(one[name]) if name == "seeds" else one[name] for one in (there, asked))
+            if set(old) <= set(new):
+                there[name] = asked[name]
+        differing = difference(there, asked)
+    except (ValueError, KeyError, TypeError):
+        differing = ["it cannot be read"]
+    if differing:
+        raise FileError(
+            f"{path} is another comparison: {'; '.join(differing[:3])}; choose another --out, or --replace "
+            "it with its page and figure (single runs are kept)"
+        )
 
 
 def start(config: Compare, robot: str, controller: str) -> Scoring:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from experiments.feedback import plural
 from experiments.reports.tables import Table
 from experiments.studies.scoring import COVERED, Row, value
 from experiments.studies.study import Study
@@ -234,7 +235,7 @@ def _differences(summary: Summary) -> str:
     pairs = summary["pairs"]
     if summary["smallest_p_holm"] >= LEVEL:
         return (
-            f"With {_seeds(summary)} and {_plural(len(pairs), 'pair')} no corrected p-value can be "
+            f"With {_seeds(summary)} and {plural(len(pairs), 'pair')} no corrected p-value can be "
             f"below {summary['smallest_p_holm']:.2g}: the ranking is a description of these runs, not a test."
         )
     shown = []
@@ -245,7 +246,7 @@ def _differences(summary: Summary) -> str:
             shown.append(f"{high} above {low} (p = {pair['p_holm']:.2g})")
     level = f"p < {LEVEL:g} after Holm's correction"
     if not shown:
-        return f"None of {_plural(len(pairs), 'difference')} is shown at {level}."
+        return f"None of {plural(len(pairs), 'difference')} is shown at {level}."
     return f"Shown at {level}, {len(shown)} of {len(pairs)} differences: {', '.join(shown)}."
 
 
@@ -274,7 +275,7 @@ def _order(ranking: list[dict[str, Any]], medians: list[dict[str, Any] | None]) 
     words = []
     for entry, found in sorted(both, key=lambda e: -e[1]["value"] if e[1] else math.inf):
         shown, n = (f"{found['value']:z.2f}", found["n"]) if found else ("none", 0)
-        some = f" ({n} of {_plural(entry['runs'], 'run')})" if n < entry["runs"] else ""
+        some = f" ({n} of {plural(entry['runs'], 'run')})" if n < entry["runs"] else ""
         words.append(f"{entry['controller']} {shown}{some}")
     return ", ".join(words)
 
@@ -324,7 +325,7 @@ def missing_words(summary: Summary) -> list[str]:
     """What is said about the seeds and controllers that are not in one robot's ranking."""
     words = []
     if seeds := summary["left_out"]:
-        which = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+        which = f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
         words.append(f"Left out for all controllers, because a run is unfinished: {which}.")
     if names := summary["not_ranked"]:
         listed = ", ".join(f"{name} ({reason})" for name, reason in names.items())
@@ -335,8 +336,5 @@ def missing_words(summary: Summary) -> list[str]:
 def _seeds(summary: Summary) -> str:
     """On how many seeds one robot's ranking rests, such as "8 of 10 seeds"."""
     used, lost = summary["ranking"][0]["runs"], len(summary["left_out"])
-    return f"{used} of {used + lost} seeds" if lost else _plural(used, "seed")
+    return f"{used} of {used + lost} seeds" if lost else plural(used, "seed")
 
-
-def _plural(n: int, thing: str) -> str:
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.errors import ExperimentError, refusing
-from experiments.feedback import SILENT, Feedback
+from experiments.feedback import SILENT, Feedback, plural
 from experiments.pipeline.loop import make_body, thaw
 from experiments.reports.tables import Table
 from experiments.runfiles.contents import FrozenState
@@ -118,8 +118,10 @@ def _jumps(rows: list[dict[str, Any]], n: int) -> list[str]:
             f"regular jumping (airtime over .3, peak share over .8) in {jump}"
         )
     first = [t for row in rows if (t := row.get("learning", {}).get("first_jumps")) is not None]
-    when = f"minute {min(first):.1f} to {max(first):.1f}" if first else "never"
-    return [*lines, f"first jumps while learning: {when} in {len(first)} of {n} seeds"]
+    if not first:
+        return [*lines, f"first jumps while learning: none in {plural(n, 'seed')}"]
+    times = list(dict.fromkeys(f"{t:.1f}" for t in (min(first), max(first))))
+    return [*lines, f"first jumps while learning: minute {' to '.join(times)} in {len(first)} of {n} seeds"]
 
 
 def _stays(rows: list[dict[str, Any]], n: int) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from experiments.errors import ExperimentError
-from experiments.feedback import SILENT, Feedback
+from experiments.feedback import SILENT, Feedback, plural
 from experiments.options.studies import Part, Reproduce
 from experiments.reports.figures import Plot, plot
 from experiments.reports.report import Report, report
@@ -65,7 +65,7 @@ class Reproduction(Study):
         counts = [f"{n} {words[n > 1]}" for one, words in COUNTED.items() if (n := verdicts.count(one))]
         settings, measurements = self.document["settings"], self.document["measurements"]
         seeds = len(settings["seeds"])
-        series = f"{settings['samples']:,} samples, {seeds} seed{'s' if seeds > 1 else ''}"
+        series = f"{settings['samples']:,} samples, {plural(seeds, 'seed')}"
         said = [f"Of {len(verdicts)} numbers {', '.join(counts)} ({series})."]
         if wide := [f"{row.quantity} of {row.column}" for row in self.rows if row.wide]:
             interval = "these have an interval that leaves the tolerance"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from experiments.cli import main
-from experiments.errors import ExperimentError
+from experiments.errors import ExperimentError, FileError
 from experiments.pipeline.learn import Learn, resolve
 from experiments.studies.comparison.compare import Compare, compare, start
 
@@ -106,3 +106,22 @@ def test_what_cannot_be_compared_is_refused_before_anything_runs(
     with pytest.raises(ExperimentError, match=message):
         compare(dataclasses.replace(Compare(out=tmp_path / "out"), **wrong))
     assert not (tmp_path / "out").exists()
+
+
+def test_another_comparison_is_not_replaced_unasked(small: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(small, tmp_path / "copy")
+    page = (out / "compare.html").read_bytes()
+    asked = dataclasses.replace(small_comparison(out), samples=1600)
+    with pytest.raises(FileError, match=r"another comparison: samples is \d+ there and 1600 here"):
+        compare(asked)
+    fewer = dataclasses.replace(small_comparison(out), controllers=small_comparison(out).controllers[:1])
+    with pytest.raises(FileError, match="controllers is"):
+        compare(fewer)
+    assert (out / "compare.html").read_bytes() == page
+    compare(dataclasses.replace(fewer, replace=True))
+    assert (out / "compare.html").read_bytes() != page
+    # All that a part of a comparison compares is in the whole.
+    compare(small_comparison(out))
+    (out / "compare.json").write_text("{")
+    with pytest.raises(FileError, match="it cannot be read"):
+        compare(fewer)

@@ -12,8 +12,9 @@ from rich.console import Console
 
 from experiments.console import console
 from experiments.errors import ExperimentError
+from experiments.options.studies import ScaleKind
 from experiments.studies.comparison.compare import summarise
-from experiments.studies.comparison.comparison import Comparison, ScaleKind, findings, narrow
+from experiments.studies.comparison.comparison import Comparison, findings, narrow
 from quantify.statistics import interval
 
 

@@ -120,8 +120,9 @@ def test_verdicts_count_seeds() -> None:
     first, second, third = verdict("hexapod", rows)
     assert first.startswith("8min: on the ground in 1 of 3 seeds, std of x_1 over .15 in 1, regular jumping")
     assert first.endswith("in 1")
-    assert second == "first jumps while learning: minute 2.5 to 2.5 in 1 of 3 seeds"
+    assert second == "first jumps while learning: minute 2.5 in 1 of 3 seeds"
     assert third == "broke down: 1 of 3 seeds"
+    assert verdict("hexapod", rows[1:2])[1] == "first jumps while learning: none in 1 seed"
     rows[2]["unfinished"] = True
     assert verdict("hexapod", rows)[2] == "unfinished: 1 of 3 seeds; the same command tries them again"
     rows = [

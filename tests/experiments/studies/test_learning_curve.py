@@ -203,9 +203,15 @@ def test_a_learning_curve_says_how_many_runs_it_rests_on(
     assert (second["without_value"], second["broke_down"], second["unfinished"]) == (2, 1, 1)
     # Two of 2^6 and of 2^4 patterns miss the median.
     assert curves.runs_words(document) == (
-        "medians of the runs that have a value, 4 to 6 of 6 seeds;\nbands hold them with 87.5% to 96.9%"
+        "medians of the runs that have a value, 4 to 6 of 6 seeds;\nbands: their intervals (87.5% to 96.9%)"
     )
     said = capsys.readouterr()
     assert "4/6" in said.out and "written:" in said.out and "seed 1 0.2min: broke down" in said.err
     for suffix in (".json", ".png", ".pdf"):
         assert (tmp_path / f"hexapod-resting_rules.Still-learning-curve{suffix}").exists()
+
+
+def test_one_run_has_no_bands() -> None:
+    one = {"n": 1, "coverage": 0.0, "value": 1.0, "lo": 1.0, "hi": 1.0}
+    document = {"curve": [dict.fromkeys(curves.CURVES, one)], "settings": {"seeds": 1}}
+    assert curves.runs_words(document) == "medians of the runs that have a value, 1 of 1 seeds"
