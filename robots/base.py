@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robots.body import Body, Floats
-from robots.camera import Camera, has_display
+from robots.camera import Camera, has_display, refuse_without_display
 from robots.config import RobotConfig
 from robots.engines import find_engine, open_world
 from robots.errors import RobotError
@@ -99,8 +98,8 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     ) -> None:
         if render_mode not in (None, "rgb_array", "human"):
             raise RobotError(f"render_mode is {render_mode!r}: choose None, 'rgb_array' or 'human'")
-        if render_mode == "human" and not has_display():
-            raise RobotError("render_mode is 'human': it needs a display, there is none; use 'rgb_array'")
+        if render_mode == "human":
+            refuse_without_display()
         if not callable(reward) and reward not in REWARDS:
             raise RobotError(f"reward is {reward!r}: choose 'none', 'forward' or a function")
         self.config = config = self.Config.of(config, settings)
@@ -191,7 +190,6 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._seen(info)
         if self.render_mode == "human":
             self.world.show(self.camera)
-            time.sleep(self.config.control_step)
         reward = 0.0 if self._reward is None else float(self._reward(observation, target, info))
         return observation, reward, bool(reason), False, info
 

@@ -45,6 +45,9 @@ class BulletWorld(World):
         if self.client < 0:
             raise RuntimeError("the simulator has no room for another world: close() some environments")
         self.close = weakref.finalize(self, p.disconnect, self.client)
+        if render_mode == "human":
+            # The robot alone, without the panels around it.
+            p.configureDebugVisualizer(p.COV_ENABLE_GUI, 0, physicsClientId=self.client)
 
     def build(self) -> None:
         cfg, body, client = self.config, self.body, self.client
@@ -212,7 +215,7 @@ class BulletWorld(World):
         )  # fmt: skip
         return np.reshape(rgba, (c.height, c.width, 4))[..., :3].astype(np.uint8)
 
-    def show(self, camera: Camera) -> None:
+    def _draw(self, camera: Camera) -> None:
         centre = [*self.centre_of_mass()[:2].tolist(), camera.look_at]
         p.resetDebugVisualizerCamera(
             camera.distance, camera.yaw, camera.pitch, centre, physicsClientId=self.client

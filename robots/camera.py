@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
+import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from robots.errors import RobotError
 
 GROUND_PERIOD = 4.0
 """Length after which the ground's pattern repeats [m]."""
@@ -16,8 +22,33 @@ GROUND_SIZE = 12 * GROUND_PERIOD
 
 
 def has_display() -> bool:
-    """Whether a window can be opened here."""
-    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY"))
+    """Whether a window can be opened here: on Linux, whether the X server that DISPLAY names answers.
+
+    Where it does not, the engines' own windows would end the whole process.
+    """
+    if sys.platform in ("win32", "darwin"):
+        return True
+    named = re.match(r"(?:unix|([^:/]*)):(\d+)", os.environ.get("DISPLAY", ""))
+    if not named:
+        return False
+    host, number = named[1], int(named[2])
+    place = f"/tmp/.X11-unix/X{number}"
+    known: list[tuple[int, Any]] = [(socket.AF_UNIX, place), (socket.AF_UNIX, f"\0{place}")]
+    for family, address in [(socket.AF_INET, (host, 6000 + number))] if host else known:
+        with suppress(OSError), socket.socket(family) as probe:
+            probe.settimeout(2)
+            probe.connect(address)
+            return True
+    return False
+
+
+def refuse_without_display() -> None:
+    """Raise RobotError where no window can be opened."""
+    if not has_display():
+        raise RobotError(
+            f"render_mode is 'human': no display answers (DISPLAY is {os.environ.get('DISPLAY', '')!r}); "
+            "set DISPLAY, run under xvfb-run, or use render_mode 'rgb_array'"
+        )
 
 
 def ground_pattern(pixels: int = 128) -> NDArray[np.uint8]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes.util
 import os
 import sys
+import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -207,23 +208,45 @@ class MujocoWorld(World):
         self._renderer.update_scene(self.data, self._aim(mj.MjvCamera(), camera), _visible())
         return self._renderer.render()  # type: ignore[no-any-return]
 
-    def show(self, camera: Camera) -> None:
-        import mujoco.viewer
-
-        self._refresh()
+    def _draw(self, camera: Camera) -> None:
         if self._window is None:
-            self._window = mujoco.viewer.launch_passive(
-                self.model, self.data, show_left_ui=False, show_right_ui=False
-            )
-            self._window.opt.geomgroup[:] = _visible().geomgroup
+            self._window = Window(self.model)
             self._opened.append(self._window.close)
-        self._aim(self._window.cam, camera)
-        self._window.sync()
+        self._refresh()
+        self._window.show(self.data, lambda view: self._aim(view, camera))
 
     def _aim(self, view: Any, camera: Camera) -> Any:
         view.lookat[:] = [*self.centre_of_mass()[:2], camera.look_at]
         view.distance, view.azimuth, view.elevation = camera.distance, camera.yaw + 90, camera.pitch
         return view
+
+
+class Window:
+    """MuJoCo's own viewer, on a copy of the state: neither it nor the mouse has a part in the experiment."""
+
+    def __init__(self, model: Any) -> None:
+        import mujoco.viewer
+
+        self._model, self._data = model, mj.MjData(model)
+        before = set(threading.enumerate())
+        self._viewer = mujoco.viewer.launch_passive(
+            model, self._data, show_left_ui=False, show_right_ui=False
+        )
+        self._threads = set(threading.enumerate()) - before
+        self._viewer.opt.geomgroup[:] = _visible().geomgroup
+
+    def show(self, data: Any, aim: Callable[[Any], Any]) -> None:
+        """Show a state, with a camera that is aimed anew."""
+        with self._viewer.lock():
+            mj.mj_copyData(self._data, self._model, data)
+            aim(self._viewer.cam)
+        self._viewer.sync()
+
+    def close(self) -> None:
+        """Close the window and wait for its thread: an interpreter that ends before it does crashes."""
+        self._viewer.close()
+        for thread in self._threads:
+            thread.join(timeout=10)
 
 
 def _free(opened: list[Any]) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import isfinite
@@ -79,6 +80,7 @@ class World(ABC):
         self.step = config.control_step / config.substeps
         self._limit = np.array([m.limit for m in body.motors])
         self._power = np.array([m.power for m in body.motors])
+        self._due = 0.0
         n, k = len(body.motors), len(body.sensors)
         self.readings = np.zeros(2 * n + k)
         self.joint_positions, self.further, self.joint_speeds = np.split(self.readings, [n, n + k])
@@ -143,9 +145,17 @@ class World(ABC):
     def picture(self, camera: Camera) -> NDArray[np.uint8]:
         """A picture of the robot, (height, width, 3), that needs no display."""
 
-    @abstractmethod
     def show(self, camera: Camera) -> None:
-        """Bring the window up to date, and point its camera at the robot."""
+        """Bring the window up to date, and wait until this control step is due in real time."""
+        self._draw(camera)
+        late = time.perf_counter() - self._due
+        if late < 0:
+            time.sleep(-late)
+        self._due = max(self._due, time.perf_counter()) + self.config.control_step
+
+    @abstractmethod
+    def _draw(self, camera: Camera) -> None:
+        """Draw the robot in the window, seen by this camera."""
 
     @abstractmethod
     def _shift(self, x: float, y: float) -> None:
