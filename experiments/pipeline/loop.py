@@ -35,6 +35,8 @@ OURS = ("controllers", "robots")
 """Packages whose classes a file may name."""
 OBSERVED = "measures"
 """Name in run files of what is noted down about the body from outside."""
+TELL = 200
+"""Steps between two reports of how far a loop has come: a bar moves every tenth of a second."""
 OFTEN = 0.04
 """Seconds between two looks at the body: a robot that jumps twice a second is seen a dozen times per jump."""
 UNITS = {
@@ -177,10 +179,12 @@ class Loop:
         self.s = self.body.restore(with_prefix(state, "body/"))
         self.controller = type(self.controller).from_state(with_prefix(state, "controller/"))
 
-    def advance(self, start: int, stop: int, first: int = 0) -> Block:
+    def advance(
+        self, start: int, stop: int, first: int = 0, told: Callable[[int], None] = lambda step: None
+    ) -> Block:
         """Run steps start..stop-1; ends early, with a reason, when the body or the controller breaks down.
 
-        Watches are read at step `first` and every so many steps after it.
+        Watches are read at step `first` and every so many steps after it. `told` hears of steps now and then.
         """
         sensors = np.empty((stop - start, len(self.body.sensor_names)), np.float32)
         actions = np.empty((stop - start, len(self.body.motor_names)), np.float32)
@@ -193,6 +197,8 @@ class Loop:
         refusals = (Exception, SystemExit) if self._foreign() else (ValueError, ArithmeticError)
         for t in range(start, stop):
             i, a = t - start, None
+            if not t % TELL:
+                told(t)
             try:
                 sensors[i] = s
                 for track, read, rows in watches:
@@ -254,8 +260,10 @@ def drive(
     loop.resume(state)
     at_stop(work.steps)
     left = sorted(stop for stop in stops if stop > work.steps)
+    if left:
+        advance(work.steps, left[-1])
     for stop in left:
-        block = loop.advance(work.steps, stop, first)
+        block = loop.advance(work.steps, stop, first, lambda step: advance(step, left[-1]))
         if work.steps >= first:
             for name, rows in block.rows.items():
                 work.append(name, rows, work.steps - first)

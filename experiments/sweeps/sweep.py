@@ -38,7 +38,6 @@ from experiments.sweeps.workers import as_finished, on_cluster
 from quantify.plain import to_plain
 
 FORMAT = 1  # part of every key: raise it when the meaning of stored results changes
-TELL_EVERY = 60.0  # seconds between two lines about the progress where there is no terminal for a bar
 
 Task = Callable[[Any], dict[str, Any]]
 """A pure function of a frozen dataclass, which knows everything that decides the result, seeds included."""
@@ -255,25 +254,16 @@ def _lacks_module(error: BaseException | None) -> bool:
 
 
 def _teller(title: str, done: int, left: int, report: Advance, feedback: Feedback) -> Callable[[], None]:
-    """Report a finished task: to the bar, or as a line a minute where there is no terminal."""
-    start = last = time.monotonic()
+    """Report a finished task."""
     finished = 0
     report(done, done + left)
     if done and left:
         feedback.say(f"{title}: {done} of {done + left} tasks are done already")
 
     def tell() -> None:
-        nonlocal finished, last
+        nonlocal finished
         finished += 1
         report(done + finished, done + left)
-        now = time.monotonic()
-        if now - last > TELL_EVERY and not sys.stderr.isatty():
-            last, rate = now, finished / (now - start)
-            minutes = (left - finished) / rate / 60
-            feedback.say(
-                f"{title}: {done + finished} of {done + left} tasks, {60 * rate:.2g} per minute, "
-                f"{minutes:.0f} minutes left"
-            )
 
     return tell
 

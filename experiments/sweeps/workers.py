@@ -83,15 +83,14 @@ def watching(totals: dict[Path, int], report: Advance) -> AbstractContextManager
 
 @contextmanager
 def meanwhile(look: Callable[[], None], every: float) -> Iterator[None]:
-    """Call `look`, now and every so many seconds, in a thread of its own until the block has ended."""
+    """Call `look` now, every so many seconds in a thread of its own, and once the block has ended well."""
     over = threading.Event()
 
     def watch() -> None:
-        while True:
+        while not over.wait(every):
             look()
-            if over.wait(every):
-                return
 
+    look()
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
@@ -99,6 +98,7 @@ def meanwhile(look: Callable[[], None], every: float) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
+    look()
 
 
 def on_cluster(
