@@ -1,6 +1,6 @@
 """The controller a = tanh(C s + h) and the rules that move C and h.
 
-`REGISTRY` holds the rules by name.
+`REGISTRY` holds the rules by name, `PRESETS` named settings of them with their sources.
 
 Examples
 --------
@@ -10,6 +10,8 @@ Examples
 >>> ulr = controllers.make("ulr", n_sensors=19, n_motors=18)
 >>> a = ulr.step([0.0] * 19)
 >>> frozen = ulr.freeze()
+>>> list(controllers.PRESETS["dep"])
+['authors-hexapod', 'authors-humanoid', 'ours']
 """
 
 from controllers.base import Controller, Frozen
@@ -28,6 +30,7 @@ from controllers.dep import DEP, DEPConfig, DEPNorm, DEPNormConfig
 from controllers.errors import ControllerError
 from controllers.history import HistoryController
 from controllers.homeokinesis import Homeokinesis, HomeokinesisConfig
+from controllers.presets import PRESETS, Preset, preset
 from controllers.registry import REGISTRY, find, make
 from controllers.rehearsal import rehearse
 from controllers.tipi import TiPI, TiPIConfig
@@ -35,6 +38,7 @@ from controllers.ulr import ULR, ULRConfig
 
 __all__ = [
     "DEP",
+    "PRESETS",
     "REGISTRY",
     "ULR",
     "Babbling",
@@ -50,6 +54,7 @@ __all__ = [
     "HomeokinesisConfig",
     "Identity",
     "IdentityConfig",
+    "Preset",
     "Random",
     "RandomConfig",
     "Range",
@@ -61,5 +66,6 @@ __all__ = [
     "ULRConfig",
     "find",
     "make",
+    "preset",
     "rehearse",
 ]

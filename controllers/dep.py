@@ -35,6 +35,8 @@ class DEPConfig(RuleConfig):
     """Whether the whole matrix is scaled, each row alone, which keeps all motors busy, or nothing."""
     row_share: Annotated[float, Range(0.0, 1000.0)] = 0.3
     """With norm = "row" each row gets the norm row_share * kappa, in [0, 1000]."""
+    count: Literal["joints", "all"] = "joints"
+    """Sensors that count in the norm: those with a motor, as the authors have it, or all."""
     regularisation: Annotated[float, Range(1e-15, 1.0)] = 1e-12
     """Added to the norm, in [1e-15, 1]: keeps correlations that are mere noise weak."""
     clip_C: Annotated[float, Range(0.0, 1e6)] = 5.0
@@ -67,7 +69,7 @@ class DEPRates(NamedTuple):
 @njit(cache=True)
 def _dep(
     C: Array, h: Array, K: Array, M: Array, chi: Array, v_d: Array, a: Array, rates: DEPRates,
-    per_row: bool, whole: bool,
+    per_row: bool, whole: bool, count_all: bool,
 ) -> None:  # fmt: skip
     """Move K and h in place by one step and write C; chi comes from v_t, v_d is v_{t-d}, a is a_{t-1}."""
     o, n = C.shape
@@ -78,12 +80,15 @@ def _dep(
             response += M[i, j] * chi[j]
         for j in range(n):
             K[i, j] += rates.rate * (response * v_d[j] - K[i, j])
-        # of a row of K M^T, the loop from motors to motors: sensors without a motor do not count
-        for k in range(o):
-            x = 0.0
+        if count_all:
             for j in range(n):
-                x += K[i, j] * M[k, j]
-            squares[i] += x * x
+                squares[i] += K[i, j] ** 2
+        else:  # a row of K M^T, from motors to motors
+            for k in range(o):
+                x = 0.0
+                for j in range(n):
+                    x += K[i, j] * M[k, j]
+                squares[i] += x * x
         h[i] -= clipped(rates.eps_h * a[i], rates.clip_h) + rates.decay_h * h[i]
     for i in range(o):
         scale = rates.kappa
@@ -118,6 +123,7 @@ class DEP(HistoryController):
         dK  = rate ( M v_t v_{t-d}^T - K )                       rate = 1 / tau_C, K_0 = 0
         C   = kappa K / (|K M^T| + regularisation)               norm "global", elements clipped to ± clip_C
         C_i = row_share kappa K_i / (|(K M^T)_i| + regularisation)   norm "row", for each motor i
+                                                                 (|K| in place of |K M^T| with count "all")
         dh  = - eps_h a_{t-1} - decay_h h
         a_t = tanh(C s_t + h)                                    the rule acts with what it has just learned
         dM  = eps_M ( a_{t-d} - a_{t-d-1} - M v_t ) v_t^T
@@ -180,6 +186,7 @@ class DEP(HistoryController):
             _dep(
                 self.C, self.h, self.K, self.M, self.chi(v), self.history[-2] - self.history[-1],
                 self.actions[0], self._rates, config.norm == "row", config.norm == "global",
+                config.count == "all",
             )  # fmt: skip
         act(self.C, self.h, s, a)
         push(self.actions, a)

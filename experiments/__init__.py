@@ -94,7 +94,7 @@ def learn(
     progress : bool or callable
         True for a bar, or a function that gets what is done and wanted.
     **settings
-        Further ones of `selforg learn`: `interval`, `measure`, `checkpoint`.
+        Further ones of `selforg learn`: `preset`, `interval`, `measure`, `checkpoint`.
 
     Raises
     ------

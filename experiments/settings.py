@@ -99,6 +99,8 @@ class Changes(Physics):
     """Settings of the body that differ from its defaults."""
     rule: KeysAndValues = field(default_factory=dict)
     """Settings of the learning rule that differ from its defaults."""
+    preset: str | None = None
+    """Settings of the rule by name, such as authors-hexapod (docs/controllers.md); its defaults otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -269,8 +269,8 @@ def ulr(s, n_motors, eps, alpha, d, decay, c, C_0, clip, eps_h):
 
 
 def dep(
-    s, n_motors, rate, kappa, d, norm, row_share, regularisation, clip_C, eps_h, clip_h, decay_h, eps_M,
-    clip_M, c=None,
+    s, n_motors, rate, kappa, d, norm, row_share, count, regularisation, clip_C, eps_h, clip_h, decay_h,
+    eps_M, clip_M, c=None,
 ):  # fmt: skip
     """DEP: tau_C dK = M v_t v_{t-d}^T - K, C = kappa K / |K M^T|, then a; with c, v_t / (|v_t| + c)."""
     n, o = len(s[0]), n_motors
@@ -285,8 +285,8 @@ def dep(
             mu = _times(M, [x / length for x in v])
             K = [[K[i][j] + rate * (mu[i] * v_d[j] - K[i][j]) for j in range(n)] for i in range(o)]
             h = [h[i] - _limit(eps_h * a[t - 1][i], clip_h) - decay_h * h[i] for i in range(o)]
-            KM = [_times(M, K[i]) for i in range(o)]
-            row = [math.sqrt(sum(x * x for x in KM[i])) for i in range(o)]
+            counted = K if count == "all" else [_times(M, K[i]) for i in range(o)]
+            row = [math.sqrt(sum(x * x for x in counted[i])) for i in range(o)]
             whole = math.sqrt(sum(x * x for x in row))
             for i in range(o):
                 if norm == "row":

@@ -26,7 +26,7 @@ class Learn(Changes):
     seed: int = 1
     """Seed of everything random."""
     out: Path | None = field(default=None, metadata=ASIDE)
-    """File to write; runs/ROBOT-CONTROLLER-SEED.h5 if not given."""
+    """File to write; runs/ROBOT-CONTROLLER-SEED.h5, with the preset if there is one, if not given."""
     interval: float = 1.0
     """Seconds between two stored values of C and h."""
     measure: float | None = None
@@ -38,19 +38,20 @@ class Learn(Changes):
     @property
     def path(self) -> Path:
         """Where the run goes."""
-        name = file_name(self.robot, self.controller, self.engine)
+        name = file_name(self.robot, self.controller, self.engine, self.preset)
         return self.out or Path("runs") / f"{name}-{self.seed}.h5"
 
 
-def file_name(robot: str, controller: str, engine: str | None = None) -> str:
-    """Robot and rule as the beginning of a file's name, and the engine if it is not the usual one here.
+def file_name(robot: str, controller: str, engine: str | None = None, preset: str | None = None) -> str:
+    """Robot, rule and preset as the beginning of a file's name; the engine if it is not the usual one here.
 
     A user's own robots and rules have a colon, which becomes a dot.
     """
     from robots import default_engine
 
     other = "" if engine in (None, default_engine()) else f"-{engine}"
-    return f"{robot}-{controller}{other}".replace(":", ".").replace("/", ".")
+    named = f"-{preset}" if preset else ""
+    return f"{robot}-{controller}{named}{other}".replace(":", ".").replace("/", ".")
 
 
 @settings

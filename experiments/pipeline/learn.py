@@ -59,6 +59,9 @@ def resolve(config: Learn, rule: type[Controller] | None = None, live: bool = Fa
     """
     rule = rule or find_rule(config.controller)
     given = {part: experiment_defaults(config.robot, config.controller, part) for part in ("body", "rule")}
+    if config.preset:
+        with refusing(controllers.ControllerError):
+            given["rule"] = dict(controllers.preset(config.controller, config.preset).settings)
     changes = given["body"] | config.body
     if config.engine:
         changes["engine"] = config.engine
@@ -92,7 +95,7 @@ def resolve(config: Learn, rule: type[Controller] | None = None, live: bool = Fa
     if len({label(minutes) for minutes in freeze}) < len(freeze):
         words = " ".join(map(str, freeze))
         raise ExperimentError(f"--freeze {words}: times must differ in their first six digits")
-    resolved = dataclasses.replace(config, out=config.path, engine=None, freeze=freeze)
+    resolved = dataclasses.replace(config, out=config.path, engine=None, preset=None, freeze=freeze)
     return dataclasses.replace(resolved, body=body, rule=dataclasses.asdict(chosen))
 
 

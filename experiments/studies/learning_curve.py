@@ -87,6 +87,7 @@ def learning_curve(config: LearningCurve, feedback: Feedback = SILENT) -> Curve:
         raise ExperimentError(f"--minutes is {config.minutes:g}; it must be greater than 0 and finite")
     who = (config.robot, config.controller)
     changes: dict[str, Any] = {"engine": config.engine, "body": config.body, "rule": config.rule}
+    changes["preset"] = config.preset
     resolved = resolve(Learn(*who, config.minutes, (), **changes))
     first = Scoring(*who, 1, (), dict(resolved.body), dict(resolved.rule), yardstick(config, config.robot))
     moments = times(config, first.control_step)
@@ -100,7 +101,7 @@ def learning_curve(config: LearningCurve, feedback: Feedback = SILENT) -> Curve:
     curve = [point(minutes, [row for row in rows if row["minutes"] == minutes]) for minutes in moments]
     content = {"curve": curve, "rows": rows}
     document = document_of("learning-curve", config, content, body=resolved.body, rule=resolved.rule)
-    stem = config.out / f"{file_name(*who, config.engine)}-learning-curve"
+    stem = config.out / f"{file_name(*who, config.engine, config.preset)}-learning-curve"
     return Curve(document).save(stem, "json", "png", "pdf")
 
 

@@ -67,10 +67,11 @@ def progress(config: Progress, feedback: Feedback = SILENT) -> LearningProgress:
     """Run the whole experiment, save picture and numbers; goes on where it was interrupted."""
     if not config.freeze:
         raise ExperimentError("give at least one freeze time; there is nothing to quantify without")
-    stem = config.out / file_name(config.robot, config.controller, config.engine)
+    stem = config.out / file_name(config.robot, config.controller, config.engine, config.preset)
     what = (config.robot, config.controller, config.minutes, config.freeze)
     outs = {seed: stem.with_name(f"{stem.name}-{seed}.h5") for seed in numbered(config.seeds)}
     changes: dict[str, Any] = {"engine": config.engine, "body": config.body, "rule": config.rule}
+    changes["preset"] = config.preset
     wanted = [Learn(*what, seed, out, **changes) for seed, out in outs.items()]
     paths, frozen = learn_all(wanted, config.jobs, feedback), []
     for path in paths:

@@ -50,6 +50,7 @@ SETTINGS = [
     ("dep", {"rate": 0.05, "d": 3, "kappa": 3.0, "eps_h": 0.2, "eps_M": 0.5}),
     ("dep", {"norm": "global", "kappa": 9.0, "eps_M": 0.05, "clip_C": 2.0}),
     ("dep_norm", {}),
+    ("dep_norm", {"count": "all"}),
     ("dep_norm", {"norm": "none", "rate": 0.1, "kappa": 20.0, "d": 2, "c": 0.1}),
 ]
 

@@ -68,7 +68,7 @@ def make_trial(
         )
     freeze = config.freeze or tuple(t for t in FREEZE if t <= config.minutes) or (config.minutes,)
     changes: dict[str, Any] = {"body": config.body | (body or {}), "rule": config.rule | (rule or {})}
-    changes["engine"] = config.engine
+    changes |= {"engine": config.engine, "preset": config.preset}
     resolved = resolve(Learn(config.robot, config.controller, config.minutes, freeze, seed, **changes))
     values = {name: getattr(resolved, name) for name in LEARNED}
     return Trial(**values, samples=config.samples, transient=config.transient)
@@ -200,7 +200,8 @@ class ModeStudy(Study):
     @classmethod
     def made(cls, config: Emergence, what: str, content: dict[str, Any], feedback: Feedback) -> Self:
         """Write the document of a study to OUT/ROBOT-RULE-WHAT.json."""
-        stem = config.out / f"{file_name(config.robot, config.controller, config.engine)}-{what}"
+        name = file_name(config.robot, config.controller, config.engine, config.preset)
+        stem = config.out / f"{name}-{what}"
         study = cls(document_of("emergence", config, content)).save(stem, "json")
         feedback.say(f"numbers: {study.files[0]}")
         return study
