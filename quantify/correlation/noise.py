@@ -53,8 +53,15 @@ class Noise:
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """An error of ln C, (m_max, n_eps), smooth over scales and dimensions as the real one."""
+        return self.error(self.weights(rng))
+
+    def weights(self, rng: np.random.Generator) -> Floats:
+        """How much every block counts more or less in one draw: normal values that add up to 0."""
         weights = rng.standard_normal(len(self.influence))
-        weights -= weights.mean()
+        return np.asarray(weights - weights.mean())
+
+    def error(self, weights: Floats) -> Floats:
+        """The error of ln C, (m_max, n_eps), that these weights make."""
         error = np.tensordot(weights, self.influence, axes=1) * np.sqrt(_correction(len(weights)))
         return np.asarray(error * self.shrink)
 

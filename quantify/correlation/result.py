@@ -135,6 +135,12 @@ class CorrelationSums:
         arrays = {name: getattr(self, name)[:m_max] for name in ("C", "pairs", "examined", "error")}
         return replace(self, **arrays, blocks=None)
 
+    def every(self, step: int) -> CorrelationSums:
+        """Every so many scales alone, from the largest on."""
+        names = ("C", "pairs", "examined", "error")
+        arrays = {name: getattr(self, name)[:, ::step] for name in names}
+        return replace(self, eps=self.eps[::step], **arrays, blocks=None)
+
     def resampled(self, rng: np.random.Generator) -> CorrelationSums:
         """These sums as another series of the same kind might give them (see `BlockCounts.resampled`).
 
@@ -148,6 +154,10 @@ class CorrelationSums:
                 "These correlation sums carry no block counts; compute them with blocks >= 2."
             )
         return replace(self, C=self.blocks.resampled(rng), blocks=None)
+
+    def off_by(self, error: Floats) -> CorrelationSums:
+        """These sums with an error of ln C, (m_max, n_eps)."""
+        return replace(self, C=self.C * np.exp(error), blocks=None)
 
 
 def scales_in_words(m_max: int, eps: Floats) -> str:

@@ -24,7 +24,7 @@ from quantify.errors import QuantifyError
 from quantify.segments import Segment
 
 SOFT = 0.1  # a kappa this far from its limit is surely on one side of it
-LEAST_D = 0.75  # 1, less what a range of few octaves may be off by
+LEAST_D = 0.7  # 1, less what a range of few octaves may be off by
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,26 @@ with noise ends at a number, which is what remains of state and memory then.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from quantify.aliases import Floats
 from quantify.correlation import CorrelationSums
 from quantify.decomposition import Decomposition
 from quantify.errors import QuantifyError
 from quantify.noise import small_scale_limit
+from quantify.quantification.result import Quantification
 from quantify.quantification.uncertainty import LEAST_ERROR
-from quantify.quantification_data import Limit
+from quantify.quantification_data import Estimate, Limit
 
 LEAST_OCTAVES = 1.0
 """Stochastic scales, from the smallest on, that make the limit worth a look."""
 SURE = 2.0
 """More steps of memory count if they add this many standard errors."""
+REPLICATES = 50
+"""Draws for the limit, which is smooth: its standard error needs few."""
 
 
 def stochastic_below(parts: Decomposition) -> float | None:
@@ -33,6 +38,33 @@ def stochastic_below(parts: Decomposition) -> float | None:
     first = min(end + 1, len(noisy) - 1)
     octaves = float(np.log2(parts.eps[first] / parts.eps[-1]))
     return float(parts.eps[first]) if noisy[-1] and octaves >= LEAST_OCTAVES else None
+
+
+def with_limits(result: Quantification, sums: CorrelationSums, rng: np.random.Generator) -> Quantification:
+    """Add E and PI in the limit of small scales, where the smallest scales are stochastic.
+
+    Without a scaling region all of E is memory: it is the core complexity then, and there is no dimension.
+    """
+    if result.stochastic_below is None:
+        return result
+    some = REPLICATES if result.settings["replicates"] else 0
+    found = limits(sums, some, rng)
+    result = replace(result, E=found.get("E"), PI=found.get("PI"))
+    if result.scaling_region or not found:
+        return result
+    # Both tend to the same number. E_m may stand still over some m before it goes on growing; PI_m does not.
+    core = found.get("PI", found.get("E"))
+    assert core is not None
+    memory = Estimate(core.value, core.sampling, core.interval, 0.0, (core.value, core.value))
+    nan = math.nan
+    return replace(
+        result,
+        settings=result.settings | {"limit_tau": sums.tau},
+        E_state=Estimate(0.0, 0.0, (0.0, 0.0), 0.0, (0.0, 0.0)),
+        E_mem=memory,
+        E_core=memory,
+        D=Estimate(nan, nan, (nan, nan), nan, (nan, nan)),
+    )
 
 
 def limits(sums: CorrelationSums, replicates: int, rng: np.random.Generator) -> dict[str, Limit]:
@@ -48,10 +80,13 @@ def limits(sums: CorrelationSums, replicates: int, rng: np.random.Generator) -> 
 def _limit(
     sums: CorrelationSums, curve: Literal["E", "PI"], replicates: int, rng: np.random.Generator
 ) -> Limit | None:
-    """The limit at the smallest m from which on more steps add nothing that is sure.
+    """The limit at the m from which on more steps add nothing that is sure, on average over what chance may
+    make of that m.
 
-    E_m and PI_m grow with m, and so do their errors. The m is taken that no larger one exceeds by more than
-    `SURE` times what their difference scatters by.
+    E_m and PI_m grow with m, and so do their errors. The smallest m that no larger one exceeds by more than
+    `SURE` times what their difference scatters by is a number that jumps, and the limit with it. So every m
+    counts by how often it is that one when errors are drawn (`soft_stop`), and the error is that of the
+    average.
     """
     from scipy.stats import t  # slow to import, so only where it is needed
 
@@ -73,14 +108,47 @@ def _limit(
     own = own[:known]
     if not replicates or sums.blocks is None:
         return Limit(float(own[-1]), math.nan, (math.nan, math.nan), first + known - 1)
-    drawn = np.array([values(sums.resampled(rng))[:known] for _ in range(replicates)])
-    stop = 0
-    while stop < known - 1:
-        scatter = np.nanstd(drawn[:, stop + 1 :] - drawn[:, [stop]], axis=0, ddof=1)
-        if not np.any(own[stop + 1 :] - own[stop] > SURE * scatter):
-            break
-        stop += 1
-    error = max(float(np.nanstd(drawn[:, stop], ddof=1)), LEAST_ERROR)
+    errors = np.array([values(sums.resampled(rng))[:known] for _ in range(replicates)]) - own
+    errors = errors[np.isfinite(errors).all(axis=1)]
+    if len(errors) < 2:
+        return Limit(float(own[-1]), math.nan, (math.nan, math.nan), first + known - 1)
+    share = soft_stop(own, errors)
+    value = float(share @ own)
+    again = own + errors
+    drawn = np.array([soft_stop(one, errors) @ one for one in again])
+    error = max(float(np.std(drawn, ddof=1)), LEAST_ERROR)
     wide = float(t.ppf(0.975, sums.blocks.noise.freedom)) * error
-    value = float(own[stop])
-    return Limit(value, error, (value - wide, value + wide), first + stop)
+    return Limit(value, error, (value - wide, value + wide), first + int(np.argmax(share)))
+
+
+def soft_stop(values: Floats, errors: Floats) -> Floats:
+    """How often each m is the smallest that no larger one surely exceeds, if chance adds these errors.
+
+    Parameters
+    ----------
+    values : (M,) array
+    errors : (n, M) array
+
+    Returns
+    -------
+    (M,) array, summing to 1
+
+    Examples
+    --------
+    Values that grow by far more than their errors, and then no more:
+
+    >>> import numpy as np
+    >>> from quantify.quantification.stochastic import soft_stop
+    >>> errors = 0.01 * np.random.default_rng(0).standard_normal((200, 3))
+    >>> share = soft_stop(np.array([0.1, 0.4, 0.4]), errors)
+    >>> float(share[0]), bool(share[1] > 0.9)
+    (0.0, True)
+    """
+    n, last = errors.shape[0], len(values) - 1
+    drawn = values + errors
+    stops = np.full(n, last)
+    for m in range(last - 1, -1, -1):
+        scatter = np.std(errors[:, m + 1 :] - errors[:, [m]], axis=0, ddof=1)
+        exceeded = (drawn[:, m + 1 :] - drawn[:, [m]] > SURE * scatter).any(axis=1)
+        stops[~exceeded] = m
+    return np.bincount(stops, minlength=last + 1) / n
