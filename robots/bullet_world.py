@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-import weakref
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robots.body import Body, Floats, servo_force
 from robots.camera import GROUND_PERIOD, GROUND_SIZE, Camera, ground_pattern
 from robots.config import RobotConfig
+from robots.errors import RobotError
 from robots.quiet import pybullet as p
 from robots.urdf import on_balls
 from robots.world import Links, Watcher, World
@@ -40,11 +41,12 @@ class BulletWorld(World):
         super().__init__(body, config, render_mode)
         n = len(body.motors)
         self._ones = [1.0] * n
+        self._draws_itself = False
         self._gains = [config.servo_speed / 2 * self.step] * n
         self.client = p.connect(p.GUI if render_mode == "human" else p.DIRECT)
         if self.client < 0:
             raise RuntimeError("the simulator has no room for another world: close() some environments")
-        self.close = weakref.finalize(self, p.disconnect, self.client)
+        self._opened.append(partial(p.disconnect, self.client))
         if render_mode == "human":
             # The robot alone, without the panels around it.
             p.configureDebugVisualizer(p.COV_ENABLE_GUI, 0, physicsClientId=self.client)
@@ -202,7 +204,15 @@ class BulletWorld(World):
         return np.array([np.diag(info[2]) for info in found])
 
     def picture(self, camera: Camera) -> NDArray[np.uint8]:
-        # With the software renderer.
+        if not self._draws_itself:
+            try:
+                return super().picture(camera)
+            except RobotError:  # nothing to draw with
+                self._draws_itself = True
+        return self._own_picture(camera)
+
+    def _own_picture(self, camera: Camera) -> NDArray[np.uint8]:
+        """With Bullet's software renderer, which is slow and needs nothing."""
         c, client = camera, self.client
         centre = [*self.centre_of_mass()[:2].tolist(), c.look_at]
         view = p.computeViewMatrixFromYawPitchRoll(centre, c.distance, c.yaw, c.pitch, 0, 2)
@@ -210,7 +220,7 @@ class BulletWorld(World):
         # Near plane and distance of the light are such that the ground casts no shadow on itself.
         _, _, rgba, _, _ = p.getCameraImage(
             c.width, c.height, view, projection, shadow=1, lightDirection=[1, -1, 3], lightDistance=20,
-            lightAmbientCoeff=0.5, lightDiffuseCoeff=0.5, lightSpecularCoeff=0.1,
+            lightAmbientCoeff=0.3, lightDiffuseCoeff=0.7, lightSpecularCoeff=0.1,
             flags=p.ER_NO_SEGMENTATION_MASK, renderer=p.ER_TINY_RENDERER, physicsClientId=client,
         )  # fmt: skip
         return np.reshape(rgba, (c.height, c.width, 4))[..., :3].astype(np.uint8)

@@ -175,7 +175,7 @@ class Hexapod(RobotEnv):
             "std_x1": ("std x_1", ".3f"), "tilt": ("tilt [rad]", ".2f"), "support": ("support", ".3f"),
         },
     )  # fmt: skip
-    view = Camera(distance=2.1, yaw=20.0, pitch=-16.0)
+    view = Camera(distance=1.9, yaw=20.0, pitch=-17.0)
 
     @classmethod
     def body(cls, config: HexapodConfig) -> Body:

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import time
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import isfinite
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 from robots.body import Body, Floats
 from robots.camera import GROUND_PERIOD, Camera
 from robots.config import RobotConfig
+
+if TYPE_CHECKING:
+    from robots.painter import Painter
 
 HORIZON = GROUND_PERIOD
 """Distance from the origin at which the robot is put back by whole periods of the ground's pattern [m]."""
@@ -81,6 +85,9 @@ class World(ABC):
         self._limit = np.array([m.limit for m in body.motors])
         self._power = np.array([m.power for m in body.motors])
         self._due = 0.0
+        self._painter: Painter | None = None
+        self._opened: list[Callable[[], Any]] = []
+        self.close = weakref.finalize(self, _free, self._opened)
         n, k = len(body.motors), len(body.sensors)
         self.readings = np.zeros(2 * n + k)
         self.joint_positions, self.further, self.joint_speeds = np.split(self.readings, [n, n + k])
@@ -141,9 +148,16 @@ class World(ABC):
     def inertia(self) -> Floats:
         """(links, 3, 3): tensor of each link about its centre of mass, in the link's own axes [kg m²]."""
 
-    @abstractmethod
     def picture(self, camera: Camera) -> NDArray[np.uint8]:
         """A picture of the robot, (height, width, 3), that needs no display."""
+        if self._painter is None:
+            from robots.painter import Painter  # which loads MuJoCo
+
+            self._painter = Painter(self.body, self.config)
+            self._opened.append(self._painter.close)
+        x, y, z, w = self.orientation
+        pose = np.concatenate([self.position, (w, x, y, z), self.joint_states()[:, 0]])
+        return self._painter.picture(pose, self.centre_of_mass(), camera)
 
     def show(self, camera: Camera) -> None:
         """Bring the window up to date, and wait until this control step is due in real time."""
@@ -170,3 +184,8 @@ class World(ABC):
             east, north = (GROUND_PERIOD * round(at / GROUND_PERIOD) for at in (x, y))
             self.offset = (self.offset[0] + east, self.offset[1] + north)
             self._shift(east, north)
+
+
+def _free(opened: list[Callable[[], Any]]) -> None:
+    for close in opened:
+        close()

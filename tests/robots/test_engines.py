@@ -188,3 +188,50 @@ def test_pictures_have_the_size_and_view_that_was_asked_for(engine: str) -> None
     )
     env.reset(seed=0)
     assert env.render().shape == (48, 64, 3) and env.camera.distance == 3.0
+
+
+@both
+@every_robot
+def test_pictures_look_the_same_whichever_engine_moves_the_body(name: str) -> None:
+    pictures = []
+    for engine in HERE:
+        env = ROBOTS[name].env(engine=engine, render_mode="rgb_array", width=160, height=120, noise=0.0)
+        env.reset(seed=0)
+        pictures.append(env.render().astype(int))
+    # The same pose but for rounding, which may decide about a pixel at an edge.
+    assert (np.abs(pictures[0] - pictures[1]).max(axis=2) > 8).mean() < 0.005
+
+
+@every_engine
+def test_where_nothing_can_be_drawn_with(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*size: object) -> None:
+        raise ImportError("no driver")
+
+    monkeypatch.setattr("robots.painter.mj.Renderer", broken)
+    env = ROBOTS["hexapod"].env(engine=engine, render_mode="rgb_array", width=160, height=120)
+    env.reset(seed=0)
+    if engine == "mujoco":
+        with pytest.raises(RobotError, match=r"\(ImportError: no driver\): it needs EGL or OSMesa; install"):
+            env.render()
+    else:  # it has a renderer of its own
+        for picture in (env.render(), env.render()):
+            assert picture.shape == (120, 160, 3) and np.ptp(picture.astype(int), axis=2).max() > 60
+
+
+@every_engine
+def test_the_leap_is_seen_by_the_shadow_that_stays_on_the_ground(engine: str) -> None:
+    env = ROBOTS["hexapod"].env(engine=engine, render_mode="rgb_array", noise=0.0, width=320, height=240)
+    env.reset(seed=0)
+    seen = []
+    for height in (0.0, 0.3):
+        snapshot = env.snapshot()
+        snapshot["base"][2] += height
+        env.restore(snapshot)
+        picture = env.render().astype(int)
+        ground = np.ptp(picture, axis=2) < 40  # neither robot nor sky
+        dark = ground & (picture.max(axis=2) < 110)
+        seen.append((np.nonzero(dark)[0].mean(), np.nonzero(np.ptp(picture, axis=2) > 90)[0].mean()))
+        assert 0.01 < dark.mean() < 0.2
+    (shadow, robot), (shadow_below, robot_above) = seen
+    assert robot_above < robot - 20  # pixels, upwards
+    assert abs(shadow_below - shadow) < 20
