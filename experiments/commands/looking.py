@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -67,26 +69,54 @@ def _write_picture(path: Path, ids: dict[str, str], engine: str | None) -> Path:
     return path
 
 
+FAILED = "FAILED: "
+LEAST_DISK = 1.0
+"""GiB: a million samples of a hexapod take .15 while they grow, and files are written anew beside the old."""
+D_HENON, D_MARGIN = 1.21, 0.3
+"""Correlation dimension of the Hénon map; over a window of two octaves it scatters by about .1."""
+
+
 class Findings(dict[str, str]):
-    """What was found, in words."""
+    """What was found, in words; the last says whether everything works."""
 
     @property
     def failures(self) -> dict[str, ExperimentError]:
         """One error for all that does not work."""
-        names = ", ".join(name for name, words in self.items() if words.startswith("FAILED: "))
+        names = ", ".join(name for name, words in self.items() if words.startswith(FAILED))
         return {names: ExperimentError(f"{names} do not work on this machine; see above")} if names else {}
 
 
 def doctor(config: Doctor, feedback: Feedback) -> Findings:
     """Check everything, also after something failed."""
-    found = Findings(versions() | {"cores": str(os.cpu_count())})
-    found["free disk"] = f"{shutil.disk_usage(Path.cwd()).free / 2**30:.1f} GiB"
+    found = Findings()
+    for name, version in versions().items():
+        least = _least_versions().get(name)
+        found[name] = version + (f" (expected: {least} or newer)" if least else "")
+    found["cores"] = str(os.cpu_count())
     for name, check in CHECKS.items():
         try:
             found[name] = check()
         except Exception as error:  # whatever it is, the user wants to know it and see the other checks
-            found[name] = f"FAILED: {type(error).__name__}: {error}"
+            found[name] = f"{FAILED}{type(error).__name__}: {error}"
+    wrong = next(iter(found.failures), "")
+    found["ready"] = f"no: {wrong}" if wrong else "yes"
     return found
+
+
+def _least_versions() -> dict[str, str]:
+    """The oldest versions of Python and the libraries that will do, as the installation states them."""
+    python = importlib.metadata.metadata("selforg")["Requires-Python"]
+    stated = [f"python{python}", *(importlib.metadata.requires("selforg") or ())]
+    matches = [re.match(r"([\w.-]+)>=([\w.]+)", one) for one in stated if "extra ==" not in one]
+    return {match[1]: match[2] for match in matches if match}
+
+
+def check_disk() -> str:
+    """Free disk in this folder."""
+    free = shutil.disk_usage(Path.cwd()).free / 2**30
+    if free < LEAST_DISK:
+        raise OSError(f"{free:.1f} GiB are free here, {LEAST_DISK:g} are expected; make room")
+    return f"{free:.1f} GiB (expected: {LEAST_DISK:g} or more)"
 
 
 def check_robots() -> str:
@@ -95,7 +125,7 @@ def check_robots() -> str:
     import robots
     from experiments.pipeline.loop import Loop, make_body
 
-    default, speeds = robots.default_engine(), []
+    default, speeds, real = robots.default_engine(), [], 0.0
     here = [engine for engine in robots.ENGINES if robots.engine_version(engine)]
     for engine, name in product(sorted(here, key=lambda one: one != default), robots.ROBOTS):
         with closing(make_body(name, {"engine": engine})) as body:
@@ -105,10 +135,11 @@ def check_robots() -> str:
             start = time.perf_counter()
             loop.advance(100, 600)
             speeds.append(f"{name} {500 / (time.perf_counter() - start):,.0f} steps/s")
+            real = 1 / body.config.control_step
             if name == next(iter(robots.ROBOTS)):
                 usual = " (the usual one here)" if engine == default else ""
                 speeds[-1] = f"in {engine} {robots.engine_version(engine)}{usual}: {speeds[-1]}"
-    return ", ".join(speeds)
+    return f"{', '.join(speeds)} (expected: well above {real:g}, which is real time)"
 
 
 def check_quantifier() -> str:
@@ -121,10 +152,10 @@ def check_quantifier() -> str:
     start = time.perf_counter()
     result = quantify(series, tau=1, m_max=6, replicates=0)
     taken = time.perf_counter() - start
-    # The correlation dimension of the Hénon map is 1.21; a window of two octaves scatters by about .1.
-    if abs(result.D.value - 1.21) > 0.3:
-        raise ValueError(f"the dimension of the Hénon map came out as {result.D.value:.2f} instead of 1.21")
-    return f"20,000 samples of the Hénon map in {taken:.1f} s, D = {result.D.value:.2f}"
+    words = f"D = {result.D.value:.2f} (expected: {D_HENON} ± {D_MARGIN})"
+    if not abs(result.D.value - D_HENON) <= D_MARGIN:
+        raise ValueError(f"the dimension of the Hénon map comes out as {words}")
+    return f"20,000 samples of the Hénon map in {taken:.1f} s (expected: seconds), {words}"
 
 
 def check_files() -> str:
@@ -144,7 +175,7 @@ def check_files() -> str:
             taken = time.perf_counter() - start
         if not np.array_equal(read_state(path)["x"], state["x"]):
             raise OSError("what was written is not what is read")
-    return f"HDF5 works, a checkpoint of 3000 rows takes {1e3 * taken:.1f} ms"
+    return f"HDF5 works, a checkpoint of 3000 rows takes {1e3 * taken:.1f} ms (expected: less than 100)"
 
 
 def check_video() -> str:
@@ -154,7 +185,13 @@ def check_video() -> str:
     return f"ffmpeg {imageio_ffmpeg.get_ffmpeg_version()}"
 
 
-CHECKS = {"robots": check_robots, "quantifier": check_quantifier, "files": check_files, "video": check_video}
+CHECKS = {
+    "free disk": check_disk,
+    "robots": check_robots,
+    "quantifier": check_quantifier,
+    "files": check_files,
+    "video": check_video,
+}
 
 
 def show(config: Show, feedback: Feedback) -> dict[str, Any]:

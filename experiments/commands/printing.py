@@ -145,7 +145,10 @@ def bodies(found: Path | dict[str, str], config: object, feedback: Feedback) -> 
 def doctor(found: dict[str, str], config: object, feedback: Feedback) -> None:
     """What the checks found."""
     for name, words in found.items():
-        put(f"{name:12s} {words}")
+        if name != "ready":
+            put(f"{name:12s} {words}")
+    wrong = found["ready"].partition(": ")[2]
+    put(f"Not ready: {wrong}." if wrong else "Ready: everything works.")
 
 
 def failures(command: str, result: Any) -> list[ExperimentError]:

@@ -11,6 +11,7 @@ import pytest
 
 from experiments.cli import main
 from experiments.commands import looking
+from experiments.feedback import SILENT
 from experiments.pipeline.quantify import Quantified
 from experiments.runfiles.hdf5 import put_attributes
 from quantify import quantify
@@ -40,7 +41,13 @@ def test_show_prints_results(small_run: Path, capsys: pytest.CaptureFixture[str]
 
 def test_doctor_finds_everything_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
-    assert "hexapod" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    # Every number stands beside what it should be, and the last line is the verdict.
+    assert re.search(r"hexapod [\d,]+ steps/s.* \(expected: well above 50, which is real time\)", said)
+    assert re.search(r"D = 1\.[1-3]\d \(expected: 1\.21 ± 0\.3\)", said)
+    assert re.search(r"^numpy +2\.\S+ \(expected: 2\.0 or newer\)$", said, re.MULTILINE)
+    assert re.search(r"^python .*\(expected: 3\.11 or newer\)$", said, re.MULTILINE)
+    assert said.splitlines()[-1] == "Ready: everything works."
 
 
 def test_doctor_goes_on_after_a_failure(
@@ -54,9 +61,22 @@ def test_doctor_goes_on_after_a_failure(
     said = capsys.readouterr()
     assert "files        FAILED: OSError: no such disk" in said.out and "ffmpeg" in said.out
     assert said.err == "selforg: files do not work on this machine; see above\n"
+    assert said.out.splitlines()[-1] == "Not ready: files."
     assert main(["doctor", "--json"]) == 2
     found = json.loads(capsys.readouterr().out)
     assert found["files"] == "FAILED: OSError: no such disk" and "ffmpeg" in found["video"]
+    assert found["ready"] == "no: files"
+
+
+def test_a_wrong_answer_of_the_quantifier_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looking, "D_HENON", 2.5)
+    monkeypatch.setattr(looking, "CHECKS", {"quantifier": looking.check_quantifier})
+    found = looking.doctor(looking.Doctor(), SILENT)
+    assert "comes out as D = 1." in found["quantifier"] and "(expected: 2.5 ± 0.3)" in found["quantifier"]
+    assert found["ready"] == "no: quantifier" and found.failures
+    monkeypatch.setattr(looking, "LEAST_DISK", 1e9)
+    monkeypatch.setattr(looking, "CHECKS", {"free disk": looking.check_disk})
+    assert "are expected; make room" in looking.doctor(looking.Doctor(), SILENT)["free disk"]
 
 
 def test_salvage_prints_the_rows_saved(
