@@ -43,6 +43,46 @@ def test_a_gait_seen_by_twelve_sensors_is_deterministic():
     assert q.scaling_region and q.range.kappa < 0.1 and q.D.value == pytest.approx(1, abs=0.1)
 
 
+def test_one_system_in_many_mixes_is_the_same_system():
+    """Lorenz as 3, 6 and 12 mixes of its coordinates: one verdict, one complexity, redundant columns named.
+    (One mix alone shows less of it at this length.)"""
+    state = Lorenz().sample(10_000, 1)
+    mixes = (state / state.std(axis=0)) @ np.random.default_rng(1).standard_normal((3, 12))
+    mixes /= mixes.std(axis=0)
+    found = {d: quantify(mixes[:, :d], tau=10, m_max=6, replicates=30, choices=False) for d in (3, 6, 12)}
+    for d, q in found.items():
+        assert q.scaling_region and abs(q.range.kappa) < 0.1
+        # From below: the ranges lie on scales of a tenth of the attractor.
+        assert q.D.value == pytest.approx(2.06, abs=0.25)
+        # Two intervals of ± .1 each.
+        assert all(abs(q.E_core.value - other.E_core.value) < 0.15 for other in found.values())
+        assert any(f"{d - 3} of {d} columns tell nothing new" in text for text in q.caveats) == (d > 3)
+
+
+def torus(n: int, seed: int, wander: float) -> np.ndarray:
+    """Three angles in 18 mixes, with noise of 1 % on each; their phases wander by so much in a step."""
+    rng = np.random.default_rng(seed)
+    frequencies = 0.31 * np.array([1.0, 2**0.5, (1 + 5**0.5) / 2])
+    angles = frequencies * np.arange(n)[:, None] + rng.uniform(0, 2 * np.pi, 3)
+    angles += np.cumsum(wander * rng.standard_normal((n, 3)), axis=0)
+    x = np.hstack([np.sin(angles), np.cos(angles)]) @ rng.standard_normal((6, 18))
+    return x / x.std(axis=0) + 0.01 * rng.standard_normal((n, 18))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_torus_in_eighteen_noisy_channels_has_three_dimensions(seed):
+    q = quantify(torus(15_000, seed, wander=0.02), tau=2, m_max=3, replicates=0, choices=False)
+    assert q.scaling_region and abs(q.range.kappa) < 0.1
+    assert q.D.value == pytest.approx(3, abs=0.15)
+
+
+@pytest.mark.guard
+def test_a_torus_without_chance_has_three_dimensions():
+    """Its distances depend on the lag alone, N of them instead of N^2 / 2: it takes more samples."""
+    q = quantify(torus(60_000, 1, wander=0.0), tau=2, m_max=3, replicates=0, choices=False)
+    assert q.scaling_region and q.D.value == pytest.approx(3, abs=0.15)
+
+
 def test_a_random_walk_has_no_scaling_region():
     """Its delay is so long that no stretch can come back."""
     q = quantify(np.cumsum(np.random.default_rng(1).standard_normal(N)), replicates=0, choices=False)
