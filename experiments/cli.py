@@ -7,6 +7,7 @@ import errno
 import importlib
 import inspect
 import io
+import itertools
 import json
 import os
 import sys
@@ -35,6 +36,8 @@ COMMANDS = {
     "video": ("reports.video", "film a frozen behaviour"),
     "show": ("commands.looking", "print what a file holds"),
     "export": ("reports.export", "write recordings as CSV or in Minari's layout"),
+    "robots": ("commands.kinds", "list the robots, and what can be changed of one"),
+    "rules": ("commands.kinds", "list the learning rules, and what can be changed of one"),
     "bodies": ("commands.looking", "print the robots' data sheets, draw them"),
     "emergence": ("studies.emergence.emergence", "what emerges, seed by seed; controls"),
     "behaviours": ("commands.looking", "list behaviours that come along"),
@@ -151,6 +154,8 @@ def _dispatch(arguments: list[str]) -> None:
             print(text)
         elif not config.json and hasattr(printing, function):
             getattr(printing, function)(result, config, feedback)
+        if not config.json and not failed and (line := printing.what_next(name, result, config)):
+            feedback.say(line)
         # What failed is said after what was found.
         if failed:
             raise failed[0]
@@ -167,7 +172,22 @@ def parse(cls: type[Any], arguments: list[str], prog: str) -> Any:
     default = unfilled(combined, read_toml(path, combined) if path else {})
     about = f"{inspect.getdoc(cls)}\n\nEvery option can also come from a TOML file: --config FILE."
     pairs_off = (tyro.conf.FlagCreatePairsOff,)
-    return tyro.cli(combined, prog=prog, description=about, args=rest, default=default, config=pairs_off)
+    try:
+        return tyro.cli(combined, prog=prog, description=about, args=rest, default=default, config=pairs_off)
+    except SystemExit:
+        if {"-h", "--help"} & set(rest) and hasattr(default, "rule"):
+            print("\n" + _choices(default, rest))
+        raise
+
+
+def _choices(default: Any, words: list[str]) -> str:
+    """What robots, rules and settings there are, of those that a command line with --help names."""
+    from experiments.options.keys import keys_in_words
+
+    given = dict(itertools.pairwise(words))
+    robot = words[0] if not words[0].startswith("-") else getattr(default, "robot", None)
+    named = robot if isinstance(robot, str) else None
+    return keys_in_words(named, given.get("--controller", default.controller))
 
 
 def _take_config(arguments: list[str]) -> tuple[Path | None, list[str]]:

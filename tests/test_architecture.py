@@ -37,7 +37,7 @@ ROOMS = {
         *("errors", "feedback", "settings", "options", "console"),
         *("runfiles", "sweeps", "pipeline", "reports", "studies"),
     },
-    "cli": {"errors", "feedback", "settings", "console", "commands"},
+    "cli": {"errors", "feedback", "settings", "options", "console", "commands"},
 }
 # Packages that only some rooms need to know.
 ONLY = {

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.console import console, put
 from experiments.errors import BrokenDown, ExperimentError
 from experiments.feedback import Feedback
+from experiments.options.keys import Key, key_lines
 from experiments.runfiles.run_file import open_run_file
 
 if TYPE_CHECKING:
     from experiments.commands.looking import Behaviours, Show
+    from experiments.options.commands import Robots, Rules
     from experiments.pipeline.quantify import Quantified
     from experiments.runfiles.salvage import Salvage
     from experiments.studies.comparison.compare import Comparison
@@ -137,6 +140,30 @@ def salvage(saved: dict[str, int], config: Salvage, feedback: Feedback) -> None:
     put(f"saved to {config.out}")
 
 
+def robots(found: dict[str, dict[str, Any]], config: Robots, feedback: Feedback) -> None:
+    """The robots in a line each, or one with its settings."""
+    use = f"let it learn: selforg learn {config.name} --body KEY=VALUE"
+    use += f"; its data sheet: selforg bodies --robot {config.name}"
+    _kinds(found, use, "selforg robots NAME")
+
+
+def rules(found: dict[str, dict[str, Any]], config: Rules, feedback: Feedback) -> None:
+    """The rules in a line each, or one with its settings."""
+    use = f"use it: selforg learn hexapod --controller {config.name} --rule KEY=VALUE"
+    _kinds(found, use, "selforg rules NAME")
+
+
+def _kinds(found: dict[str, dict[str, Any]], use: str, more: str) -> None:
+    width = max(map(len, found))
+    for name, one in found.items():
+        put(f"{name:<{width}}  {one['about']}")
+    for one in found.values():
+        if "keys" not in one:
+            put(f"the settings of one: {more}")
+            return
+        put(*key_lines({name: Key(**key) for name, key in one["keys"].items()}), use)
+
+
 def bodies(found: Path | dict[str, str], config: object, feedback: Feedback) -> None:
     """The data sheets, or where the picture is."""
     put(f"wrote {found}" if isinstance(found, Path) else "\n\n".join(found.values()))
@@ -149,6 +176,29 @@ def doctor(found: dict[str, str], config: object, feedback: Feedback) -> None:
             put(f"{name:12s} {words}")
     wrong = found["ready"].partition(": ")[2]
     put(f"Not ready: {wrong}." if wrong else "Ready: everything works.")
+
+
+def what_next(command: str, result: Any, config: Any) -> str:
+    """The last line of a command: what to do with what came out; empty where nothing suggests itself."""
+    if command == "learn":
+        with open_run_file(result) as run:
+            left = [name for name in run.frozen if name not in run.behaviours]
+        return f"next: selforg {'record' if left else 'quantify'} {_typed(result)}" if run.frozen else ""
+    if command == "record":
+        return f"next: selforg quantify {_typed(result[0])}" if len(result) == 1 else ""
+    if command == "quantify":
+        data = Path(config.source) if Path(config.source).suffix == ".h5" else None
+        files = [data] if data and data.exists() else list(result.files.values())
+        return f"next: selforg report {' '.join(map(_typed, files))} -o report.html" if files else ""
+    if command == "salvage":
+        return f"next: selforg show {_typed(config.out)}"
+    made = [result] if command == "report" else getattr(result, "files", ())
+    pages = [path for path in made if isinstance(path, Path) and path.suffix == ".html"]
+    return f"next: open {pages[0]} in a browser" if pages else ""
+
+
+def _typed(path: Path) -> str:
+    return shlex.quote(str(path))
 
 
 def failures(command: str, result: Any) -> list[ExperimentError]:

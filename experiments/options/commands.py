@@ -69,3 +69,19 @@ class Salvage:
     """The damaged file; it is not changed."""
     out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="NEW")]
     """The new file; it must not exist yet."""
+
+
+@settings
+class Robots:
+    """List the robots, or say what can be changed of one: every setting with its default, unit and range."""
+
+    name: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[ROBOT]")] = None
+    """A robot by name, or your own as my_module:MyRobot."""
+
+
+@settings
+class Rules:
+    """List the learning rules, or say what can be changed of one: every setting with default and range."""
+
+    name: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[RULE]")] = None
+    """A rule by name, or your own as my_module:MyRule."""
