@@ -14,6 +14,11 @@ Examples
 ['authors-hexapod', 'authors-humanoid', 'ours']
 """
 
+from controllers.compiled import find_place
+
+find_place()  # before any kernel is declared
+
+# ruff: noqa: E402
 from controllers.base import Controller, Frozen
 from controllers.baselines import (
     Babbling,

@@ -1,18 +1,24 @@
 """However a command is started, it ends with one line and a status: no traceback, no hang, nothing lost."""
 
 import ctypes
+import inspect
 import os
 import random
 import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+import controllers.compiled
+import quantify.compiled
+from quantify.compiled import _private
 
 ROOT = Path(__file__).parents[3]
 SELFORG = [sys.executable, "-m", "experiments.cli"]
@@ -67,28 +73,51 @@ def test_a_full_disk_leaves_no_half_figure(small_run: Path, tmp_path: Path) -> N
 
 
 def test_a_read_only_installation_without_a_home(tmp_path: Path) -> None:
-    """Kernels are declared, though compiled code can be kept neither beside them nor in the home."""
+    """Each package works alone, though compiled code can be kept neither beside it nor in the home."""
+    (tmp_path / "tmp").mkdir()
     leave_out = shutil.ignore_patterns("__pycache__")
     for name in ("robots", "controllers", "quantify", "experiments"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=leave_out)
-    folders = [path for path in (tmp_path, *tmp_path.rglob("*")) if path.is_dir()]
+    folders = [path for path in (tmp_path, *tmp_path.rglob("*")) if path.is_dir() and path.name != "tmp"]
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "XDG", "MPL"))}
+    env |= {"HOME": str(tmp_path / "home"), "PYTHONPATH": str(tmp_path), "TMPDIR": str(tmp_path / "tmp")}
+    codes = {
+        "robots": "robots.data_sheet('barrel')",
+        "controllers": "controllers.make('identity', 4, 3).step([0.0] * 4)",
+        "quantify": "quantify.S_MIN",
+        "experiments.cli": "experiments.cli.main(['--help'])",
+    }
     for folder in folders:
         folder.chmod(0o555)
-    code = (
-        "import os, experiments.cli, quantify\n"
-        "print(os.access(quantify.__path__[0], os.W_OK), quantify.__path__[0], os.environ['NUMBA_CACHE_DIR'])"
-    )
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "XDG"))}
-    env |= {"HOME": str(tmp_path / "home"), "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-P", "-c", code]
-    done = subprocess.run(command, env=env, preexec_fn=obey_permissions, capture_output=True, text=True)
+    found = {}
+    for name, code in codes.items():
+        look = f"place = {name}.__file__; print(os.access(os.path.dirname(place), os.W_OK), place)"
+        command = [sys.executable, "-P", "-c", f"import os, {name}; {code}; {look}"]
+        found[name] = subprocess.run(
+            command, env=env, cwd=tmp_path, preexec_fn=obey_permissions, capture_output=True, text=True
+        )
     for folder in folders:
         folder.chmod(0o755)
-    assert done.returncode == 0, done.stderr
-    writable, place, cache = done.stdout.split()
-    if writable == "True":
-        pytest.skip("this user may write everywhere")
-    assert Path(place) == tmp_path / "quantify" and not Path(cache).exists()  # it was private, and is gone
+    for name, done in found.items():
+        assert done.returncode == 0 and not done.stderr, (name, done.stderr)
+        *_, writable, place = done.stdout.split()
+        assert Path(place).is_relative_to(tmp_path)
+        if writable == "True":
+            pytest.skip("this user may write everywhere")
+    # One folder for all commands, which nobody else may enter; what was compiled is found again.
+    (kept,) = (tmp_path / "tmp").iterdir()
+    assert kept.name == f"selforg-{os.geteuid()}" and kept.stat().st_mode & 0o777 == 0o700
+    assert list(kept.rglob("base.act*.nbi"))
+
+
+def test_code_that_others_could_have_put_there_is_not_run(tmp_path: Path) -> None:
+    ours = _private(tmp_path / "ours")
+    assert ours == _private(ours) == tmp_path / "ours"
+    ours.chmod(0o770)
+    (tmp_path / "link").symlink_to(tmp_path)
+    for wrong in (ours, tmp_path / "link"):
+        assert _private(wrong).parent == Path(tempfile.gettempdir())
+    assert inspect.getsource(controllers.compiled) == inspect.getsource(quantify.compiled)
 
 
 def obey_permissions() -> None:
