@@ -115,7 +115,7 @@ def document_of(name: str, config: Any, content: dict[str, Any], **changed: Any)
     if "engine" in settings:
         settings["engine"] = settings["engine"] or robots.default_engine()
     made = {"command": command(name, config), "settings": settings}
-    used = mixed(content.get("rows", []), versions(settings.get("engine")))
+    used = mixed(content, versions(settings.get("engine")))
     return to_plain(made | {"versions": used} | content)
 
 

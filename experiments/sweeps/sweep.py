@@ -23,7 +23,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
@@ -141,13 +141,28 @@ def _elsewhere(entry: dict[str, Any], config: Any) -> list[str]:
     return difference(entry.get("versions", _versions(config)), _versions(config))
 
 
-def mixed(rows: Iterable[Mapping[str, Any]], here: Mapping[str, str]) -> dict[str, str]:
-    """Versions here, and beside them those with which others have computed some of the rows."""
+def mixed(content: Any, here: Mapping[str, str]) -> dict[str, str]:
+    """Versions here, and beside them those with which others have computed some of what a study holds."""
     found = {name: {version: None} for name, version in here.items()}
-    for row in rows:
-        for name, version in row.get("made_with", {}).items():
+    for made_with in _made_elsewhere(content):
+        for name, version in made_with.items():
             found.setdefault(name, {})[version] = None
     return {name: " and ".join(several) for name, several in found.items()}
+
+
+def _made_elsewhere(content: Any) -> Iterator[Mapping[str, str]]:
+    """The versions of all rows, however deep they stand, that were computed with others than those here."""
+    if isinstance(content, Mapping):
+        if "made_with" in content:
+            yield content["made_with"]
+        content = list(content.values())
+    for part in content if isinstance(content, list | tuple) else ():
+        yield from _made_elsewhere(part)
+
+
+def with_origin(part: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """A part of the row of a task, which says as the row does with what it was computed."""
+    return {**part, **{key: row[key] for key in ("made_with",) if key in row}}
 
 
 @contextmanager

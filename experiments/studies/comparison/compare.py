@@ -32,7 +32,7 @@ from experiments.studies.scoring import (
     yardstick,
 )
 from experiments.studies.study import document_of, numbered
-from experiments.sweeps.sweep import cost, sweep
+from experiments.sweeps.sweep import cost, sweep, with_origin
 from quantify.plain import to_plain
 from quantify.statistics import all_pairs, median, smallest_p
 
@@ -254,7 +254,8 @@ def tune(
         found = [next(rows) for _ in some]
         chosen.append(replace(start, rule=best(some, found, scales).rule))
         tried.setdefault(start.robot, {})[start.controller] = [
-            {"settings": task.rule, "E_core": value(row, scales, "E_core"), "reason": row["reason"]}
+            with_origin({"settings": task.rule, "E_core": value(row, scales, "E_core")}, row)
+            | {"reason": row["reason"]}
             for task, row in zip(some, found, strict=True)
         ]
     return Tuned(chosen, runs, tried)

@@ -22,7 +22,7 @@ from experiments.studies.emergence import trials
 from experiments.studies.emergence.engines import run_engines
 from experiments.studies.emergence.trials import Emergence, ModeStudy, Trial, observe
 from experiments.studies.study import frame, numbered
-from experiments.sweeps.sweep import task_named
+from experiments.sweeps.sweep import task_named, with_origin
 from robots import Observed, RobotError, describe
 from robots.audit import audit, drop, energy_words
 
@@ -253,7 +253,7 @@ def run_pushes(config: Emergence, feedback: Feedback) -> Pushes:
     tasks = [Pushed(trials.make_trial(config, seed), config.impulse) for seed in numbered(config.seeds)]
     found = trials.run_tasks(push_all, tasks, config, f"push the {config.robot}", feedback)
     rows = [
-        row
+        with_origin(row, one)
         for task, one in zip(tasks, found, strict=True)
         for row in one.get("pushes", [{"seed": task.trial.seed} | one])
     ]

@@ -20,7 +20,7 @@ from experiments.runfiles.results import versions, write_result
 from experiments.runfiles.run_file import label, open_run_file
 from experiments.settings import Scale
 from experiments.studies.reproduction.table import Rebuilt, chance, chosen, recipe
-from experiments.sweeps.sweep import sweep, task_named
+from experiments.sweeps.sweep import sweep, task_named, with_origin
 from quantify.aliases import Floats
 from quantify.ksg import predictive_information
 from quantify.published import Recipe, Values, compare, try_finding
@@ -266,9 +266,9 @@ def robot(part: dict[str, Any], folder: Path, scale: Scale, feedback: Feedback =
     # The recordings are on this machine, so this is where they are quantified.
     where: dict[str, Any] = {"store": folder / "store", "scale": Scale(jobs=scale.jobs)}
     found = sweep(quantify_run, tasks, title="quantify", feedback=feedback, **where)
-    measurements = [
+    measurements: list[dict[str, Any]] = [
         {"behaviour": wanted.name, "seed": task.seed, "run": Path(task.path).name}
-        | done.get(wanted.name, {"reason": done.get("reason", "")})
+        | with_origin(done.get(wanted.name, {"reason": done.get("reason", "")}), done)
         for task, done in zip(tasks, found, strict=True)
         for wanted in task.behaviours
     ]

@@ -18,7 +18,7 @@ from experiments.console import Terminal
 from experiments.errors import ExperimentError
 from experiments.settings import Scale
 from experiments.studies.comparison.compare import Compare, compare
-from experiments.sweeps.sweep import sweep
+from experiments.sweeps.sweep import mixed, sweep
 from tests.experiments.sweeps.sweep_tasks import Settings, count, task
 
 NEEDED = "Dask is not installed; pip install 'selforg[cluster]'"
@@ -43,20 +43,20 @@ class Cluster:
         wait_until(lambda: self.file.exists() and self.file.read_text() != "")
         self.address = json.loads(self.file.read_text())["address"]
 
-    def add_worker(self) -> None:
-        """A worker without a guardian that would start it again."""
+    def add_worker(self, path: str = "") -> None:
+        """A worker without a guardian that would start it again; `path` goes before that of its modules."""
         number = len(self.workers)
         place = self.folder / f"worker-{number}"
         place.mkdir()
         self.workers.append(
             self._start("worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard",
-                        "--name", f"w{number}", "--local-directory", str(place), cwd=place)
+                        "--name", f"w{number}", "--local-directory", str(place), cwd=place, path=path)
         )  # fmt: skip
 
-    def _start(self, *words: str, cwd: Path | None = None) -> "subprocess.Popen[bytes]":
+    def _start(self, *words: str, cwd: Path | None = None, path: str = "") -> "subprocess.Popen[bytes]":
         command = [str(Path(sys.executable).with_name("dask")), *words]
         environment = os.environ | {
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": f"{path}{os.pathsep}{ROOT}" if path else str(ROOT),
             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1",
         }
         return subprocess.Popen(command, env=environment, cwd=cwd, start_new_session=True, **QUIET)
@@ -246,3 +246,23 @@ def test_a_scheduler_that_is_not_there_is_named(
     with pytest.raises(ExperimentError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 "):
         nobody = Scale(backend="dask", scheduler="tcp://127.0.0.1:9")
         sweep(task, [Settings(1, notes)], store=tmp_path, scale=nobody)
+
+
+def test_a_worker_with_other_versions_is_named(
+    tmp_path: Path, notes: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its rows say so, and so does whoever puts them together."""
+    (tmp_path / "other").mkdir()
+    pretend = "m.version = lambda name: '0.1' if name == 'scipy' else version(name)"
+    lines = ["import importlib.metadata as m", "version = m.version", pretend]
+    (tmp_path / "other" / "sitecustomize.py").write_text("\n".join(lines))
+    found = Cluster(tmp_path)
+    try:
+        found.add_worker(str(tmp_path / "other"))
+        scale = Scale(backend="dask", scheduler=found.address)
+        (row,) = sweep(task, [Settings(1, notes)], store=tmp_path / "store", scale=scale, feedback=Terminal())
+    finally:
+        found.close()
+    assert row["made_with"] == {"scipy": "0.1"}
+    assert "a worker computes with other versions (scipy is '0.1' there" in capfd.readouterr().err
+    assert mixed([row], {"scipy": "1.1"}) == {"scipy": "1.1 and 0.1"}

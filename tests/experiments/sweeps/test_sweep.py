@@ -14,7 +14,16 @@ import pytest
 from experiments.console import Terminal
 from experiments.errors import DiskError, ExperimentError, FileError
 from experiments.settings import Scale
-from experiments.sweeps.sweep import cost, mixed, read_entry, sweep, task_key, workspace, write_entry
+from experiments.sweeps.sweep import (
+    cost,
+    mixed,
+    read_entry,
+    sweep,
+    task_key,
+    with_origin,
+    workspace,
+    write_entry,
+)
 from tests.experiments.sweeps.sweep_tasks import Settings, count, heavy, task
 
 ROOT = Path(__file__).parents[3]
@@ -212,7 +221,12 @@ def test_results_of_other_versions_are_used_with_a_note(
     assert "some results are older: numpy is '1.0' there" in capfd.readouterr().err
     assert count(notes, "done") == 1
     assert row["made_with"] == {"numpy": "1.0"}
-    assert mixed([row, row, {}], {"numpy": "2.0", "scipy": "1.1"}) == {"numpy": "2.0 and 1.0", "scipy": "1.1"}
+    # Wherever a study puts it: versions come from the entries, and mixtures are named.
+    here, named = {"numpy": "2.0", "scipy": "1.1"}, {"numpy": "2.0 and 1.0", "scipy": "1.1"}
+    part = with_origin({"push": "left"}, row)
+    for content in ([row, row, {}], {"rows": [part]}, {"controls": {"a": [row]}}, {"tuning": {"b": [part]}}):
+        assert mixed(content, here) == named
+    assert mixed({"rows": [with_origin({}, {})]}, here) == here
 
 
 def test_the_cost_of_finished_tasks_is_known(tmp_path: Path, notes: Path) -> None:
