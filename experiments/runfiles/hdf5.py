@@ -181,17 +181,20 @@ def opened_as_far_as_possible(path: Path) -> Iterator[h5py.File | None]:
             yield file
 
 
-def walk(group: h5py.Group, prefix: str = "") -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
-    """All objects that can be reached; a branch that cannot be read is passed over."""
+def walk(
+    group: h5py.Group, prefix: str = "", above: tuple[h5py.Group, ...] = ()
+) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
+    """All objects that can be reached; a branch that cannot be read, or leads back, is passed over."""
     names = []
     with suppress(*DAMAGE):
         names = [name for name in group if isinstance(name, str)]  # bytes: not even the name is intact
     for name in names:
         with suppress(*DAMAGE):
             item = group[name]
-            yield prefix + name, item
-            if isinstance(item, h5py.Group):
-                yield from walk(item, f"{prefix}{name}/")
+            if item not in (*above, group):
+                yield prefix + name, item
+                if isinstance(item, h5py.Group):
+                    yield from walk(item, f"{prefix}{name}/", (*above, group))
 
 
 def readable_rows(dataset: h5py.Dataset, size: int) -> int:

@@ -19,7 +19,7 @@ def salvage(config: Salvage) -> dict[str, int]:
     """Write a new run file with everything that can still be read; returns the rows saved per dataset."""
     path, out = config.file, config.out
     if not path.exists():
-        raise FileError(f"{path} does not exist")
+        raise FileError(f"{path} does not exist; check the name")
     if out.exists():
         raise FileError(f"{out} exists already; give the name of a new file")
     with replacing(out, new=True) as temporary, hdf5.opened_as_far_as_possible(path) as source:
@@ -72,7 +72,8 @@ def _fill_gaps(file: h5py.File, reason: str) -> None:
                 empty = group.create_dataset(key, (0, *like.shape[1:]), like.dtype)
                 _copy_attributes(like, empty)
     for group in recordings:
-        kept = min((len(d) * int(d.attrs.get("every", 1)) for d in group.values() if len(d)), default=0)
+        tracks = [item for item in group.values() if isinstance(item, h5py.Dataset) and item.shape]
+        kept = min((len(d) * int(d.attrs.get("every", 1)) for d in tracks if len(d)), default=0)
         attrs = hdf5.attributes(group)
         told = {"steps": min(int(attrs.get("steps", kept)), kept), "status": "salvaged", "reason": reason}
         hdf5.put_attributes(group, {"wanted": kept, "rate_hz": rates[0] if rates else np.nan} | attrs | told)

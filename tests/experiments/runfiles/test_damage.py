@@ -1,17 +1,9 @@
-"""Damage anywhere: every block of a file is zeroed in turn, and each command still ends in time, in words.
-
-Every case runs in a child of its own, which an alarm kills if it hangs: HDF5 is C code that no exception
-interrupts.
-"""
+"""Damage anywhere: every block of a file is zeroed in turn, and each command still ends in time, in words."""
 
 import json
-import os
 import shutil
-import signal
-import sys
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
@@ -26,10 +18,9 @@ from experiments.pipeline.record import Record, record
 from experiments.runfiles.growing import GrowingFile
 from experiments.runfiles.run_file import RunFile, open_run_file
 from experiments.runfiles.salvage import Salvage, salvage
+from tests.experiments.children import in_child
 
 pytestmark = pytest.mark.guard
-# Each takes some tenths of a second; a hang takes for ever.
-SECONDS = 30
 SAMPLES, TRANSIENT = 300, 10
 BLOCK = 512
 
@@ -92,27 +83,6 @@ def content(run: RunFile) -> Content:
         flat |= {f"frozen/{name}/body/{key}": value for key, value in state.body.items()}
         flat[f"frozen/{name}/sensors"] = state.sensors
     return flat | {f"result/{name}": np.array(json.dumps(r)) for name, r in run.results.items()}
-
-
-def in_child(work: Callable[[], str]) -> str:
-    """What `work` returns, or how it ended if it did not; hangs are cut off."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(SECONDS)
-        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-        try:
-            words = work()
-        except BaseException:
-            words = traceback.format_exc()
-        os.write(write, words.encode()[-4000:])
-        os._exit(0)
-    os.close(write)
-    with open(read, "rb") as pipe:
-        words = pipe.read().decode()
-    status = os.waitpid(pid, 0)[1]
-    return words if os.WIFEXITED(status) else f"killed by signal {os.WTERMSIG(status)}"
 
 
 def use(path: Path, truth: Content) -> str:
