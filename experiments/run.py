@@ -22,6 +22,7 @@ from experiments.pipeline.loop import OBSERVED, thaw
 from experiments.pipeline.quantify import Quantified, Quantify, quantify
 from experiments.pipeline.record import Record, record
 from experiments.runfiles.contents import FrozenState, Recording
+from experiments.runfiles.results import quantification
 from experiments.runfiles.run_file import RunFile, label, open_run_file
 from robots import as_body, registered_name
 
@@ -232,7 +233,8 @@ class Run:
                 recording = file.behaviours.get(name)
                 phases[name] = "frozen" if recording is None else f"{recording.steps:,} samples recorded"
                 if name in file.results:
-                    phases[name] += f", E_core {file.results[name]['result']['E_core']['value']:.2f} nats"
+                    result = quantification(file.results[name], file.path)
+                    phases[name] += f", E_core {result.E_core.value:.2f} nats"
         rows = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in phases.items())
         what = f"{self.robot} under {self.controller}, seed {self.seed}"
         return f"<p><b>{escape(what)}</b> ({escape(str(self.path))})</p><table>{rows}</table>"

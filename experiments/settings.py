@@ -167,8 +167,6 @@ LARGEST = 1e9
 
 def read_toml(path: Path, cls: type[Any]) -> dict[str, Any]:
     """The settings of a command from a TOML file; unknown keys and wrong types are errors."""
-    import pydantic
-
     try:
         with open(path, "rb") as file:
             table = tomllib.load(file)
@@ -178,22 +176,30 @@ def read_toml(path: Path, cls: type[Any]) -> dict[str, Any]:
         raise ExperimentError(f"{path} is not valid TOML: {error}") from error
     except UnicodeDecodeError as error:
         raise ExperimentError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
-    hints = typing.get_type_hints(cls, include_extras=True)
     values = {}
+    known = [f.name for f in dataclasses.fields(cls)]
     for key, value in table.items():
         name = key.replace("-", "_")
-        if name not in hints:
-            raise ExperimentError(f"{path}: unknown key {key!r}; {nearest(name, hints)}")
-        try:
-            # As JSON: TOML has its types, lists that stand for tuples and strings that stand for paths.
-            text = json.dumps(value, default=str)
-            values[name] = pydantic.TypeAdapter(hints[name]).validate_json(text, strict=True)
-        except pydantic.ValidationError as error:
-            first = error.errors()[0]
-            missing = f"item {first['loc'][-1]} is missing" if first["type"] == "missing" else ""
-            wrong = missing or first["msg"].replace("Input should be", "it should be")
-            raise ExperimentError(f"{path}: {key} = {value!r} does not fit: {wrong}") from error
+        if name not in known:
+            raise ExperimentError(f"{path}: unknown key {key!r}; {nearest(name, known)}")
+        values[name] = checked(cls, name, value, f"{path}: {key}")
     return values
+
+
+def checked(cls: type[Any], name: str, value: Any, what: str) -> Any:
+    """A plain value as a setting of a command has it; refuses one of another type."""
+    import pydantic
+
+    hint = typing.get_type_hints(cls, include_extras=True)[name]
+    try:
+        # As JSON: files have its types, lists that stand for tuples and strings that stand for paths.
+        text = json.dumps(value, default=str)
+        return pydantic.TypeAdapter(hint).validate_json(text, strict=True)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        missing = f"item {first['loc'][-1]} is missing" if first["type"] == "missing" else ""
+        wrong = missing or first["msg"].replace("Input should be", "it should be")
+        raise ExperimentError(f"{what} = {value!r} does not fit: {wrong}") from error
 
 
 def unfilled(cls: type[T], values: Mapping[str, Any]) -> T:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import math
 import os
 import re
 import shutil
@@ -16,13 +17,14 @@ from typing import Any
 
 import h5py
 
+import quantify as q
 from experiments.errors import ExperimentError, nearest
 from experiments.feedback import Feedback
 from experiments.options.commands import Behaviours, Bodies, Doctor, Show
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.contents import Recording
 from experiments.runfiles.hdf5 import attributes, reading
-from experiments.runfiles.results import versions
+from experiments.runfiles.results import quantification, versions
 from experiments.runfiles.run_file import FORMAT, open_run_file
 from experiments.runfiles.salvage import Salvage
 from experiments.runfiles.salvage import salvage as save
@@ -210,7 +212,7 @@ def show(config: Show, feedback: Feedback) -> dict[str, Any]:
             "run": run.words,
             "channels": f"{channels} at {run.learning.attrs['rate_hz']:g} Hz",
             "recordings": [_row(name, recording) for name, recording in phases.items()],
-            "results": {name: _numbers(document["result"]) for name, document in run.results.items()},
+            "results": {name: _numbers(quantification(one, run.path)) for name, one in run.results.items()},
             "versions": run.versions,
         }
 
@@ -225,18 +227,15 @@ def _row(name: str, recording: Recording | None) -> list[str]:
     return [name, *map(str, counts), state]
 
 
-def _numbers(result: dict[str, Any]) -> str:
-    from quantify import PredictiveInformation
-
+def _numbers(result: q.Quantification) -> str:
     numbers = ", ".join(
-        f"{key} {_number(result[key]['value'])}" for key in ("D", "E_state", "E_mem", "E_core")
+        f"{name} {_number(getattr(result, name).value)}" for name in ("D", "E_state", "E_mem", "E_core")
     )
-    sensors = ", ".join(result["settings"].get("sensors", ()))
+    sensors = ", ".join(result.settings.get("sensors", ()))
     words = f"{sensors}, {numbers}" if sensors else numbers
-    words += f" nats on scales {result['range']['lo']:.2g} to {result['range']['hi']:.2g}"
-    scan = result.get("predictive_information") or {}
-    if "eta" in scan and "settings" in scan:
-        quoted = PredictiveInformation.from_dict(scan).quoted
+    words += f" nats on scales {result.range.lo:.2g} to {result.range.hi:.2g}"
+    if result.predictive_information is not None:
+        quoted = result.predictive_information.quoted
         noise = f", with noise of strength eta = {quoted.eta:.2g} added" if quoted.eta else ""
         words += f"; predictive information {quoted.value:.2f} nats{noise}"
     return words
@@ -267,5 +266,5 @@ def behaviours(config: Behaviours, feedback: Feedback) -> dict[str, dict[str, An
     }
 
 
-def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.2f}"
+def _number(value: float) -> str:
+    return "none" if math.isnan(value) else f"{value:.2f}"

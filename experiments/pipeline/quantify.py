@@ -21,7 +21,7 @@ from experiments.options.pipeline import Quantify
 from experiments.pipeline.loop import find_body
 from experiments.runfiles.atomic import check_writable, real
 from experiments.runfiles.hdf5 import attributes, reading
-from experiments.runfiles.results import read_result, result_path, versions, write_result
+from experiments.runfiles.results import quantification, read_result, result_path, versions, write_result
 from experiments.runfiles.run_file import FORMAT, RunFile, label, open_run_file
 from experiments.settings import Part, Reading, deciding
 from quantify.plain import to_plain
@@ -259,9 +259,9 @@ def _quantify_recorded(
     path = run.path
     document = _document(config, f"{path.name}:/behaviours/{name}/sensors", run.engine)
     document |= {"recording": run.identity(name)}
-    stored = run.results.get(name) if words == name else read_result(path, words)
-    if stored is not None and _same(stored, document):
-        found.results[key] = q.Quantification.from_dict(stored["result"])
+    stored, result = _stored(run, name, words, document, feedback)
+    if result is not None:
+        found.results[key] = result
         if words != name or read_result(path, words) == stored:
             found.files[key] = result_path(path, words)
             return
@@ -279,11 +279,24 @@ def _quantify_recorded(
     found.store(path, key, words, document | {"result": found[key].to_dict()})
 
 
+def _stored(
+    run: RunFile, name: str, words: str, document: dict[str, Any], feedback: Feedback
+) -> tuple[dict[str, Any] | None, q.Quantification | None]:
+    """The result that a run has already, if it is what is asked for and intact."""
+    try:
+        stored = run.result(name) if words == name else read_result(run.path, words)
+        if stored is not None and _same(stored, document):
+            return stored, quantification(stored, run.path)
+    except FileError as error:
+        feedback.say(f"note: {error}; it is computed again")
+    return None, None
+
+
 def _same(stored: dict[str, Any], document: dict[str, Any]) -> bool:
     """Whether a stored result is what is asked for; settings that it does not know had their defaults."""
     settings = stored_settings(Quantify("")) | stored["settings"]
     recording = stored.get("recording", document["recording"])
-    same = settings == document["settings"] and stored["versions"] == document["versions"]
+    same = settings == document["settings"] and stored.get("versions") == document["versions"]
     return same and bool(recording == document["recording"])
 
 

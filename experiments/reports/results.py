@@ -23,6 +23,7 @@ from experiments.errors import FileError, refusing
 from experiments.pipeline.loop import OBSERVED, find_body
 from experiments.pipeline.quantify import Quantify, with_robot_defaults
 from experiments.runfiles.contents import Recording, Rows
+from experiments.runfiles.results import check_result, is_result, quantification, read_json
 from experiments.runfiles.run_file import RunFile, open_run_file
 from experiments.settings import Reading, command
 from quantify.series_files import cut, find_columns, read_series, split_source
@@ -149,12 +150,9 @@ def _read(path: Path) -> list[Behaviour | LearningPhase]:
     if path.suffix != ".json":
         makes = f"(`selforg quantify {shlex.quote(str(path))}` makes a result of a series)"
         raise FileError(f"{path} holds no results; {wanted} {makes}")
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FileError(f"{path} cannot be read as JSON: {error}") from error
-    if isinstance(document, dict) and {"source", "settings", "result"} <= document.keys():
-        return [_behaviour_of_result(path, document)]
+    document = read_json(path)
+    if is_result(document):
+        return [_behaviour_of_result(path, check_result(document, path))]
     rows = document.get("rows") if isinstance(document, dict) else None
     if isinstance(rows, list) and all(isinstance(row, dict) and "run" in row for row in rows):
         runs = dict.fromkeys(row["run"] for row in rows)
@@ -266,7 +264,7 @@ def _behaviour_of_result(path: Path, document: dict[str, Any]) -> Behaviour:
     """A behaviour from a JSON file; its series is looked for nearby, and may be gone."""
     source, dataset = split_source(document["source"])
     settings = document["settings"]
-    sensor = settings["sensor"]
+    sensor = settings.get("sensor", "")
     if dataset.startswith("/behaviours/"):
         run_path, name = path.with_name(source.name), dataset.split("/")[2]
         if run_path.exists():
@@ -293,14 +291,10 @@ def _result_fields(
 ) -> dict[str, Any]:
     """The fields of a behaviour that its stored result fills."""
     settings = document["settings"]
-    try:
-        result = q.Quantification.from_dict(document["result"])
-    except (KeyError, TypeError, ValueError) as error:
-        cannot = f"holds a result that this version cannot read ({error})"
-        raise FileError(f"{path} {cannot}; quantify it again") from error
+    result = quantification(document, path)
     sums = result.sums
     samples = f"{sums.n:,} samples" if sums.n is not None else "correlation sums from a file"
-    s_min = _threshold(settings["s_min"])
+    s_min = _threshold(settings.get("s_min"))
     what = f"{samples}, delay {sums.tau or 'unknown'}, m up to {sums.m_max}, s_min {s_min}"
     # Only what differs from the defaults is spelled out.
     usual = with_robot_defaults(Quantify(source), robot) if robot else Quantify(source)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.metadata
 import json
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from experiments.errors import ExperimentError, FileError
+from experiments.options.pipeline import Quantify
 from experiments.runfiles.atomic import write_json
+from experiments.settings import checked
+from quantify import Quantification
 from quantify.series_files import split_source
 
 LIBRARIES = ("selforg", "numpy", "scipy", "numba", "pybullet", "gymnasium", "h5py")
+CHECKSUM = "checksum"
+"""SHA-256 of all else that stands in a result."""
 
 
 @functools.cache  # looking it up takes longer than a small task
@@ -38,24 +46,83 @@ def result_path(data: Path, name: str = "") -> Path:
 
 def write_result(data: Path, name: str, document: dict[str, Any]) -> Path:
     """Write a result beside its data; returns where it is."""
-    return write_json(result_path(data, name), document)
+    return write_json(result_path(data, name), signed(document))
 
 
 def read_result(data: Path, name: str = "") -> dict[str, Any] | None:
-    """The result that stands beside its data, or None if there is none."""
+    """The result that stands beside its data, or None if there is none; refuses one that is damaged."""
+    path = result_path(data, name)
+    return check_result(read_json(path), path) if path.exists() else None
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds, or a clear error."""
     try:
-        document = json.loads(result_path(data, name).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return document if isinstance(document, dict) and "result" in document else None
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise FileError(f"{path} cannot be read as JSON: {error}") from error
+
+
+def is_result(document: Any) -> bool:
+    """Whether a document looks like a result of the quantifier."""
+    return isinstance(document, dict) and {"source", "settings", "result"} <= document.keys()
+
+
+def check_result(document: Any, path: Path) -> dict[str, Any]:
+    """A result as it was written, with its settings as `Quantify` has them; refuses any other.
+
+    Results of earlier versions have no checksum.
+    """
+    again = f"{path} is no result as it was written: {{}}; delete it, and quantify the data again"
+    if not is_result(document):
+        raise FileError(again.format("it holds something else"))
+    if CHECKSUM in document and document != signed(document):
+        raise FileError(again.format("it does not agree with its checksum"))
+    kinds = {"source": str, "settings": dict, "result": dict, "versions": dict, "recording": str}
+    for key, kind in kinds.items():
+        if not isinstance(document.get(key, kind()), kind):
+            raise FileError(again.format(f"{key} is {document[key]!r}"))
+    for name, value in document["settings"].items():
+        if name in Quantify.__dataclass_fields__:
+            try:
+                checked(Quantify, name, value, name)
+            except ExperimentError as error:
+                raise FileError(again.format(str(error))) from error
+    return document
+
+
+def quantification(document: dict[str, Any], path: Path) -> Quantification:
+    """The result in a document that was checked; refuses what this version cannot read.
+
+    Without a checksum it may have been edited by hand: then all that it says is said once, to find out.
+    """
+    foreign = CHECKSUM not in document
+    try:
+        result = Quantification.from_dict(document["result"])
+        if foreign:
+            result.summary()
+    except Exception as error:
+        if not foreign and not isinstance(error, KeyError | TypeError | ValueError):
+            raise
+        cannot = f"holds a result that this version cannot read ({type(error).__name__}: {error})"
+        raise FileError(f"{path} {cannot}; quantify it again") from error
+    return result
+
+
+def signed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document of plain values with the checksum of all else that stands in it."""
+    content = {key: value for key, value in document.items() if key != CHECKSUM}
+    text = json.dumps(content, sort_keys=True)
+    return content | {CHECKSUM: hashlib.sha256(text.encode()).hexdigest()}
 
 
 def _belongs_to(path: Path) -> str:
     """Name of the file whose result stands in `path`; empty if none does."""
-    try:
-        return split_source(json.loads(path.read_text(encoding="utf-8"))["source"])[0].name
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
+    with suppress(FileError):
+        document = read_json(path)
+        if isinstance(document, dict) and isinstance(document.get("source"), str):
+            return split_source(document["source"])[0].name
+    return ""
 
 
 def versions(engine: str | None = None) -> dict[str, str]:

@@ -22,7 +22,7 @@ from experiments.errors import FileError, nearest
 from experiments.runfiles.atomic import is_still, real
 from experiments.runfiles.contents import FrozenState, Recording, Rows, frozen_arrays, marks, read_frozen
 from experiments.runfiles.hdf5 import attributes, get, members, naming_damage, open_hdf5
-from experiments.runfiles.results import read_result
+from experiments.runfiles.results import check_result, read_result
 
 FORMAT = "selforg run"
 SCHEMA = 2
@@ -91,18 +91,22 @@ class RunFile(AbstractContextManager["RunFile"]):
         start = fingerprint(self, name) if name in self.frozen else ""
         return hashlib.sha256(json.dumps([start, recording.steps, *parts]).encode()).hexdigest()
 
+    def result(self, name: str) -> dict[str, Any] | None:
+        """The stored result of a recorded behaviour, with its settings; None if there is none of it."""
+        document = read_result(self.path, name)
+        if document is None or document.get("recording") != self.identity(name):
+            inside = self._file.get("results", {})
+            with naming_damage(self.path):
+                document = json.loads(get(inside[name])) if name in inside else None
+            if document is not None:
+                document = check_result(document, self.path)
+        return document
+
     @functools.cached_property
     def results(self) -> dict[str, dict[str, Any]]:
         """The stored result of each recorded behaviour that has one, with its settings."""
-        inside, found = self._file.get("results", {}), {}
-        for name in self.behaviours:
-            document = read_result(self.path, name)
-            if document is None or document.get("recording") != self.identity(name):
-                with naming_damage(self.path):
-                    document = json.loads(get(inside[name])) if name in inside else None
-            if document is not None:
-                found[name] = document
-        return found
+        found = {name: self.result(name) for name in self.behaviours}
+        return {name: document for name, document in found.items() if document is not None}
 
     def close(self) -> None:
         """Close the files behind the view."""

@@ -15,11 +15,12 @@ import pytest
 
 import quantify as q
 from experiments.cli import main
+from experiments.errors import FileError
 from experiments.pipeline import quantify as quantify_module
 from experiments.pipeline.quantify import Quantify, quantify
 from experiments.pipeline.record import Record, record
 from experiments.runfiles.atomic import writing
-from experiments.runfiles.results import write_result
+from experiments.runfiles.results import quantification, write_result
 from experiments.runfiles.run_file import open_run_file
 from quantify.series_files import split_source
 from quantify.systems import Henon
@@ -159,7 +160,7 @@ def test_results_inside_older_files_are_found(recorded: Path, tmp_path: Path) ->
     found = quantify(config)
     stored = json.loads(found.files["0.1min"].read_text())
     found.files["0.1min"].unlink()
-    del stored["recording"]
+    del stored["recording"], stored["checksum"]
     with h5py.File(path, "r+") as file:
         file["results/0.1min"] = json.dumps(stored)
     with open_run_file(path) as run:
@@ -168,6 +169,31 @@ def test_results_inside_older_files_are_found(recorded: Path, tmp_path: Path) ->
     (tmp_path / "run.0.1min.complexity.json").write_text(json.dumps(stored | {"settings": {}}))
     with open_run_file(path) as run:
         assert run.results["0.1min"] == stored
+
+
+def test_a_result_that_was_changed_is_refused_and_computed_again(recorded: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(recorded, tmp_path / "run.h5"))
+    config = Quantify(str(path), freeze=(0.1,), m_max=3, replicates=0, predictive=0)
+    file = quantify(config).files["0.1min"]
+    stored = json.loads(file.read_text())
+    changed = json.loads(file.read_text())
+    changed["result"]["E_core"]["value"] += 1.0
+    for text in (json.dumps(changed), file.read_text()[:-500], "[]"):
+        file.write_text(text)
+        with open_run_file(path) as run, pytest.raises(FileError, match=r"run.0.1min.complexity.json"):
+            _ = run.results
+        quantify(config)
+        assert json.loads(file.read_text()) == stored
+    # Without a checksum, as earlier versions wrote it, what cannot be a result is found out.
+    del changed["checksum"]
+    for value in ("x", [1], None):
+        changed["result"]["E_core"] = value
+        file.write_text(json.dumps(changed))
+        with open_run_file(path) as run, pytest.raises(FileError, match="that this version cannot read"):
+            quantification(run.results["0.1min"], file)
+    file.write_text(json.dumps(changed | {"settings": {"tau": "x"}}))
+    with open_run_file(path) as run, pytest.raises(FileError, match="tau = 'x' does not fit"):
+        _ = run.results
 
 
 def test_a_mistake_in_the_quantifier_is_no_result(

@@ -1,7 +1,10 @@
 """Copies of a shared run, with the results that stand beside it."""
 
+import json
 import shutil
 from pathlib import Path
+
+from experiments.runfiles.results import signed
 
 
 def copy_run(run: Path, copy: Path, results: bool = True) -> Path:
@@ -10,6 +13,7 @@ def copy_run(run: Path, copy: Path, results: bool = True) -> Path:
     shutil.copy(run, copy)
     if results:
         for path in run.parent.glob(f"{run.stem}.*.complexity.json"):
-            text = path.read_text().replace(f"{run.name}:", f"{copy.name}:")
-            copy.with_name(copy.stem + path.name.removeprefix(run.stem)).write_text(text)
+            document = json.loads(path.read_text().replace(f"{run.name}:", f"{copy.name}:"))
+            name = copy.stem + path.name.removeprefix(run.stem)
+            copy.with_name(name).write_text(json.dumps(signed(document)))
     return copy

@@ -9,6 +9,7 @@ import numpy as np
 from experiments.pipeline.quantify import Quantify, quantify
 from experiments.reports.report import _given_films
 from experiments.reports.results import read_results
+from experiments.runfiles.results import signed
 from quantify.systems import Henon
 from tests.experiments.reports.copies import copy_run
 
@@ -37,7 +38,7 @@ def test_results_with_other_settings_are_two(small_run: Path, tmp_path: Path) ->
     document = json.loads(path.with_name("small-1.0.1min.complexity.json").read_text())
     document["settings"]["s_min"] = 0.05
     other = tmp_path / "other.complexity.json"
-    other.write_text(json.dumps(document))
+    other.write_text(json.dumps(signed(document)))
     found = read_results([path, other])
     assert [b.settings["s_min"] for b in found.behaviours] == [None, None, 0.05]
     assert found.behaviours[2].command == f"selforg quantify {path} --freeze 0.1 --m-max 5 --s-min 0.05 " + (
