@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
+import resource
 import subprocess
 import sys
 import warnings
@@ -327,19 +328,50 @@ def test_forgotten_worlds_are_freed() -> None:
     assert not pybullet.getConnectionInfo(client)["isConnected"]
 
 
-@pytest.mark.long
-@every_engine
-@every_robot
-def test_a_long_life(name: str, engine: str, env: RobotEnv) -> None:
-    env.reset(seed=0)
+def live(env: RobotEnv, steps: int) -> float:
+    """Let a robot act at random for so many steps; by how much the process grew in the last nine tenths [B].
+
+    The first tenth fills caches and pools.
+    """
     rng, action = np.random.default_rng(0), np.zeros(env.action_space.shape)
-    for step in range(100_000):
+    for step in range(steps):
         if step % 25 == 0:
             action = rng.uniform(-1, 1, env.action_space.shape)
         observation, _, terminated, _, info = env.step(action)
         assert not terminated, (step, info)
         assert observation in env.observation_space
+        if step == steps // 10:
+            before = resident()
     assert np.abs(env.snapshot()["base"][:2]).max() < robots.world.HORIZON
+    return resident() - before
+
+
+def resident() -> float:
+    """Memory that this process occupies [B]."""
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+on_linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+
+
+@on_linux
+@every_engine
+def test_steps_leave_nothing_behind(engine: str) -> None:
+    env = make("barrel", engine)
+    env.reset(seed=0)
+    # One forgotten array per step would be 1 MB.
+    assert live(env, 10_000) < 0.4e6
+
+
+@pytest.mark.long
+@on_linux
+@every_engine
+@every_robot
+def test_a_long_life(name: str, engine: str, env: RobotEnv) -> None:
+    env.reset(seed=0)
+    # A byte per step and a half.
+    assert live(env, 1_000_000) < 0.7e6
 
 
 @every_robot
