@@ -24,12 +24,13 @@ class Estimate:
     Attributes
     ----------
     value : float
-        Mean over the scales of the range.
+        Mean over all plausible ranges, and over what chance may make of them (`replicates`); over given
+        scales their plain mean.
     sampling : float
         Standard error from the finite series, choice of the range and draw of pairs included. NaN if the
         correlation sums carry no block counts.
     interval : (float, float)
-        95 % interval: value ± Student's factor x sampling.
+        95 % interval for the mean over many such series: value ± Student's factor x sampling.
     spread : float
         Standard deviation over the scales of the range: drift rather than error.
     s_min_interval : (float, float)

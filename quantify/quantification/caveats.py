@@ -97,8 +97,8 @@ def moving(e: Evidence) -> str | None:
         return None
     half, quarter = (e.convergence[name]["E_core"] for name in ("half", "quarter"))
     change = e.core.value - half
-    # Half the series has an error of its own, larger by about the root of two.
-    if not abs(change) > max(2 * e.core.sampling, SMALL / 2):
+    # Halves have errors of their own, and are not means over draws: theirs are larger.
+    if not abs(change) > max(3 * e.core.sampling, SMALL / 2):
         return None
     before = f"{quarter:.2f} from a quarter of it, " if np.isfinite(quarter) else ""
     return (

@@ -64,7 +64,7 @@ def headlines(q: QuantificationData) -> list[str]:
         what = f"No scaling region{below}: the numbers are those of the smallest reliable scales."
     sure = "How sure: not known, for the correlation sums carry no block counts."
     if math.isfinite(core.sampling):
-        sure = "How sure: another series like this one gives E_core within {} to {} nats (95 %).".format(
+        sure = "How sure: many series like this one have a mean E_core within {} to {} nats (95 %).".format(
             *map(_short, core.interval)
         )
     return [what, sure, f"Largest doubt: {_doubt(q)}"]
