@@ -49,6 +49,8 @@ RESULTS = DOCUMENT.parent / "results"
 ROWS = RESULTS / "calibration-rows.jsonl"
 METHOD = 2
 """To be raised whenever a number or its error would come out differently."""
+LEAST_RUNS = 10
+"""Realisations that a line of the summary rests on at least; fewer say nothing of a standard deviation."""
 HALVED = 10
 """Realisations whose halves are quantified, too."""
 Sampler = Callable[[int, int], np.ndarray]
@@ -165,7 +167,7 @@ def summarise(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for name in SYSTEMS:
         for n in sorted({row["n"] for row in rows}):
             some = [row for row in rows if (row["system"], row["n"]) == (name, n)]
-            if len(some) < 2:
+            if len(some) < LEAST_RUNS:
                 continue
             regions = [row for row in some if row["region"]]
             ends = np.array([row["range"] for row in regions or some])
