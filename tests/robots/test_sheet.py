@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robots import ROBOTS, RobotError, contact_sheet, data_sheet
+from robots import ENGINES, ROBOTS, RobotError, contact_sheet, data_sheet, engine_version
+from robots.sheet import NOT_THE_SAME
 
 DOCS = (Path(__file__).parents[2] / "docs" / "robots.md").read_text()
 
@@ -46,6 +47,15 @@ def test_data_sheet_names_every_motor_sensor_and_mass(name: str) -> None:
     for motor in env.body_description.motors:
         assert f"{motor.limit:.3g}" in sheet and f"{motor.power:g} N" in sheet
     assert max(map(len, sheet.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine_version(engine)])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_data_sheet_names_the_engine_and_what_cannot_be_the_same_in_it(name: str, engine: str) -> None:
+    words = f"simulated by {engine} {engine_version(engine)}; {NOT_THE_SAME[engine]}"
+    assert words in data_sheet(name, engine)
+    other = ENGINES[1 - ENGINES.index(engine)]
+    assert NOT_THE_SAME[other] not in data_sheet(name, engine)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

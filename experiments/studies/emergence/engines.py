@@ -19,7 +19,7 @@ from experiments.studies.emergence import trials
 from experiments.studies.emergence.trials import Emergence, ModeStudy, Trial
 from experiments.studies.scoring import Scoring, Yardstick, score, value
 from experiments.studies.study import numbered
-from robots import ENGINES
+from robots import ENGINES, engine_version
 
 SAMPLES = 100_000
 """Of each behaviour whose complexity is measured."""
@@ -189,7 +189,8 @@ def run_engines(config: Emergence, feedback: Feedback) -> Engines:
             row["complexity"] = {label(t): scored.pop(0) for t in task.freeze}
     by_engine = {engine: [row for row in rows if row["engine"] == engine] for engine in ENGINES}
     held = [judged(one, by_engine) for one in findings(tasks[0])]
-    content = {"rows": rows, "findings": held, "verdict": [*_onsets(by_engine), *map(_sentence, held)]}
+    content = {"engines": {engine: engine_version(engine) for engine in ENGINES}, "rows": rows}
+    content |= {"findings": held, "verdict": [*_onsets(by_engine), *map(_sentence, held)]}
     return Engines.made(config, "engines", content, feedback)
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from experiments.cli import main
 from experiments.errors import ExperimentError, FileError
 from experiments.pipeline.learn import Learn, learn, resolve
 from experiments.pipeline.record import Record, record
+from experiments.reports.report import Report, report
+from experiments.reports.video import Video, video
 from experiments.runfiles.run_file import open_run_file
 from robots import ENGINES, engine_version
+
+HERE = [engine for engine in ENGINES if engine_version(engine)]
 
 both = pytest.mark.skipif(not all(map(engine_version, ENGINES)), reason="it takes both engines")
 
@@ -46,6 +52,31 @@ def test_frozen_controllers_act_in_another_engine_only_when_asked_to(tmp_path: P
     with open_run_file(other) as run, open_run_file(path) as before:
         assert run.engine == "mujoco" and run.behaviours["0.05min"].steps == 100
         assert before.engine == "pybullet" and not before.behaviours
+
+
+@pytest.mark.parametrize("engine", HERE)
+def test_what_is_made_of_a_run_states_its_engine(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, words = tmp_path / "run.h5", f"{engine} {engine_version(engine)}"
+    learning = ["learn", "barrel", "--minutes", "0.05", "--freeze", "0.05", "--out", str(path)]
+    assert main([*learning, "--engine", engine]) == 0
+    assert words in capsys.readouterr().err.splitlines()[0]
+    record(Record((path,), samples=2000, transient=0, jobs=1))
+    assert main(["quantify", str(path), "--m-max", "4"]) == 0
+    (result,) = tmp_path.glob("*.complexity.json")
+    assert json.loads(result.read_text())["versions"][engine] == engine_version(engine)
+    report(Report((path,), out=tmp_path / "page.html", seconds=0))
+    assert words in (tmp_path / "page.html").read_text()
+
+
+@both
+def test_films_of_a_frozen_controller_in_another_engine(tmp_path: Path) -> None:
+    path, out = learned(tmp_path / "run.h5", "pybullet"), tmp_path / "film.png"
+    wanted = Video(path, out, seconds=0.1, skip=0, pictures=2, engine="mujoco")
+    with pytest.raises(FileError, match=r"mujoco is another physics; --transplant films"):
+        video(wanted)
+    assert video(replace(wanted, transplant=True)) == out and out.stat().st_size > 0
 
 
 @both
