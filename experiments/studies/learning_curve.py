@@ -14,7 +14,16 @@ from experiments.options.studies import LearningCurve
 from experiments.pipeline.learn import Learn, resolve
 from experiments.reports.tables import Table
 from experiments.runfiles.run_file import label
-from experiments.studies.scoring import Row, Scoring, over, score, try_first_steps, value, yardstick
+from experiments.studies.scoring import (
+    Row,
+    Scoring,
+    over,
+    score,
+    sensors_of,
+    try_first_steps,
+    value,
+    yardstick,
+)
 from experiments.studies.study import Study, document_of, numbered
 from experiments.sweeps.sweep import sweep
 from quantify import plots
@@ -51,6 +60,7 @@ class Curve(Study):
         }
         below = f"; below common the interval that holds its median ({sure})" if sure else ""
         caption = f"Medians in nats, over the runs that have a value{below}."
+        caption += sensors_of(self.document["rows"])
         return [Table(heads, [_cells(point) for point in curve], self.title, caption)]
 
     def sentences(self) -> list[str]:

@@ -18,6 +18,7 @@ from experiments.pipeline.quantify import Quantify, quantify
 from experiments.pipeline.record import Record, record
 from experiments.reports.tables import Table
 from experiments.runfiles.run_file import label, open_run_file
+from experiments.studies.scoring import sensors_of
 from experiments.studies.study import Study, document_of, numbered
 from quantify import plots
 from quantify.aliases import Figure
@@ -43,7 +44,8 @@ class LearningProgress(Study):
             **{"s_min": "E_core for s_min from .05 to .1", "scales": "eps averaged over"},
             f"on {low:g}-{high:g}": "E_core ± spread on scales that are the same for all",
         }
-        return [Table(heads, [_cells(row, len(heads)) for row in self.document["rows"]], self.title)]
+        rows = self.document["rows"]
+        return [Table(heads, [_cells(row, len(heads)) for row in rows], self.title, sensors_of(rows).strip())]
 
     def sentences(self) -> list[str]:
         """What speaks against the numbers."""
@@ -93,7 +95,8 @@ def _rows(path: Path, config: Progress, feedback: Feedback) -> list[dict[str, An
         for name in times:
             if behaviour := run.behaviours.get(name):
                 std = float(np.std(behaviour.sensors[:, sensor]))
-                rows[name] = {"std": std, "reason": behaviour.reason}
+                rows[name] = {"sensor": behaviour.sensors.names[sensor], "std": std}
+                rows[name]["reason"] = behaviour.reason
             else:
                 rows[name] = {"reason": run.learning.reason or "not recorded"}
     if freeze := tuple(times[name] for name, row in rows.items() if "std" in row):

@@ -103,7 +103,7 @@ def score(config: Scoring) -> dict[str, Any]:
     """Learn, freeze, record and quantify; returns plain numbers.
 
     `reason` is empty if all went well, else says what broke down; a behaviour that broke down at any time is
-    not quantified, because its recording would be shorter than the others. `std`: amplitude of the sensor.
+    not quantified, because its recording would be shorter than the others. `std`: amplitude of the `sensor`.
     `body`: mean and spread of what is observed from outside. The rest is that of `quantify.comparable`.
     """
     wanted, minutes = config.measure, config.freezes[-1]
@@ -119,13 +119,12 @@ def score(config: Scoring) -> dict[str, Any]:
             if recording.reason:
                 return {"reason": f"when frozen, {recording.reason}"}
             series = recording.sensors[:, wanted.sensor].astype(float)
-            body = {}
+            sensor, body = recording.sensors.names[wanted.sensor], {}
             if observed := recording.tracks.get(OBSERVED):
                 columns = zip(observed.names, observed[:].astype(float).T, strict=True)
                 body = {key: {"mean": float(x.mean()), "std": float(x.std())} for key, x in columns}
-    return {"reason": "", "std": float(np.std(series)), "body": body} | quantified(
-        series, wanted, config.seed
-    )
+    known = {"reason": "", "sensor": sensor, "std": float(np.std(series)), "body": body}
+    return known | quantified(series, wanted, config.seed)
 
 
 def try_first_steps(config: Scoring) -> None:
@@ -161,6 +160,12 @@ def quantified(series: Floats, wanted: Yardstick, seed: int) -> dict[str, Any]:
 
 
 # What is read from the rows that tasks return.
+
+
+def sensors_of(rows: Iterable[Row]) -> str:
+    """Which sensors the numbers are of, as a sentence with a blank before it; empty if that is not stored."""
+    names = dict.fromkeys(str(row["sensor"]) for row in rows if "sensor" in row)
+    return f" Sensor: {', '.join(names)}." if names else ""
 
 
 def value(row: Row, scales: str, quantity: str) -> float | None:

@@ -36,7 +36,9 @@ class Column:
     @property
     def counts_rows(self) -> bool:
         """Whether it is nothing but the number of the row."""
-        return self.kind == "number" and len(self.values) > 1 and bool((np.diff(self.values) == 1).all())
+        if self.kind != "number" or len(self.values) < 2 or not np.isfinite(self.values).all():
+            return False
+        return bool((np.diff(self.values) == 1).all())
 
 
 @dataclass(frozen=True)

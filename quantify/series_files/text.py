@@ -104,7 +104,7 @@ def _rows(file: io.TextIOBase, separator: str, source: str) -> Iterator[tuple[in
                 yield line, [word.strip('"') for word in text.split()]
             return
         for cells in csv.reader(counted(), delimiter=separator, skipinitialspace=True):
-            yield line, [cell.strip() for cell in cells]
+            yield line, cells
     except (csv.Error, UnicodeError) as error:
         raise QuantifyError(f"{source} cannot be read as a table of text, line {line}: {error}") from error
 
@@ -114,7 +114,8 @@ def _find_layout(open_text: Opened, source: str) -> Layout:
 
     def look(separator: str) -> list[list[str]]:
         with open_text() as file:
-            return [cells for _, cells in islice(_rows(file, separator, source), LOOKED_AT)]
+            rows = islice(_rows(file, separator, source), LOOKED_AT)
+            return [[cell.strip() for cell in cells] for _, cells in rows]
 
     skip, rows = 0, list[list[str]]()
     for separator in (*SEPARATORS, ""):
@@ -190,7 +191,7 @@ def _has_header(rows: list[list[str]], decimal: str, source: str) -> bool:
 
 def _without_empty_end(cells: list[str], width: int) -> list[str]:
     """A row without the empty cells that it has beyond the first row's."""
-    while len(cells) > width and not cells[-1]:
+    while len(cells) > width and not cells[-1].strip():
         cells = cells[:-1]
     return cells
 
@@ -211,7 +212,7 @@ def _columns(open_text: Opened, source: str, layout: Layout, indices: Sequence[i
                     )
             lines = [line for line, _ in chunk]
             for column, i in zip(found, indices, strict=True):
-                column.add(lines, [cells[i] for _, cells in chunk])
+                column.add(lines, [cells[i].strip() for _, cells in chunk])
     if not found or not found[0].rows:
         raise QuantifyError(f"{source} holds a header, but no numbers")
     return [column.column() for column in found]

@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.feedback import plural
 from experiments.reports.tables import Table
-from experiments.studies.scoring import COVERED, Row, value
+from experiments.studies.scoring import COVERED, Row, sensors_of, value
 from experiments.studies.study import Study
 from quantify import plots
 from quantify.aliases import Figure
@@ -124,7 +124,8 @@ class Comparison(Study):
         """What was done, and what becomes of runs without a value."""
         low, high = self.document["settings"]["common"]
         scales = f"Common scales are {low:g} to {high:g} in units of the sensor."
-        return f"{self._recorded()} {scales} Runs without a value rank below all others: they {NO_VALUE}."
+        what = self._recorded() + sensors_of(self.document["rows"])
+        return f"{what} {scales} Runs without a value rank below all others: they {NO_VALUE}."
 
     def _recorded(self) -> str:
         settings = self.document["settings"]

@@ -55,6 +55,18 @@ def test_a_result_stands_without_its_run(small_run: Path, tmp_path: Path) -> Non
     assert "--sensor 0 --tau 4 --m-max 5" in b.command
 
 
+def test_the_part_that_a_result_is_of_is_found_again(tmp_path: Path) -> None:
+    x = Henon().sample(2000, 1)
+    rows = "".join(f"{i / 50},{a:.17g},{b:.17g}\n" for i, (a, b) in enumerate(x))
+    (tmp_path / "x.csv").write_text(f"time,a,b\n{rows}")
+    wish = Quantify(f"{tmp_path}/x.csv", sensor="b,a", start="10s", stop=1500, tau=1, m_max=3, predictive=0)
+    (path,) = quantify(wish).files.values()
+    (found,) = read_results([path]).behaviours
+    assert found.series is not None and np.array_equal(found.series, x[500:1500, 1])
+    words = "--sensor b,a --tau 1 --m-max 3 --predictive 0 --start 10s --stop 1500"
+    assert found.command == f"selforg quantify {tmp_path}/x.csv {words}"
+
+
 def test_a_film_belongs_to_the_file_before_it(small_run: Path, tmp_path: Path) -> None:
     """Two runs of one name, in two folders: the film shows the second."""
     first, second = (copy_run(small_run, tmp_path / name / "x.h5", results=False) for name in "ab")

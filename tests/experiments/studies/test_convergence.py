@@ -28,6 +28,16 @@ def test_a_series_of_the_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert f"selforg convergence {path} --sensor y" in document["command"]
 
 
+def test_a_part_of_a_table_as_people_have_it(tmp_path: Path) -> None:
+    path, series = tmp_path / "map.csv", Henon().sample(2000, 1)
+    rows = "".join(f"A;{i / 50};{x:.17g}\n" for i, x in enumerate(series[:, 0]))
+    path.write_text(f"ant;time;x\n{rows}".replace(".", ","))
+    assert main(["convergence", str(path), "--start", "10s", "--tau", "1", *QUICK, "--quiet"]) == 0
+    document = json.loads((tmp_path / "map.csv.convergence.json").read_text())
+    expected = q.convergence(series[500:, 0], tau=1, m_max=3, replicates=5)
+    assert document["convergence"] == expected.to_dict() and document["settings"]["start"] == "10s"
+
+
 def test_a_behaviour_of_a_run(small_run: Path, tmp_path: Path) -> None:
     run = copy_run(small_run, tmp_path / "run.h5")
     found = ex.convergence(run, freeze=0.1, m_max=3, samples=2000, replicates=5, out=tmp_path / "c.pdf")
