@@ -4,7 +4,7 @@
 
 One seed, learned for 8 min, a million samples of each of three frozen behaviours, quantified: CPU time of one
 process. With a share below 1 only that share of the learning and of the samples is computed, in turns that
-alternate between the engines, and scaled up; quantification is left out then, for it does not know the engine.
+alternate between the engines, and scaled up; quantification, the same in both, is left out then.
 """
 
 from __future__ import annotations
