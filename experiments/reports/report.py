@@ -136,6 +136,7 @@ def page(found: Results, films: list[Film], title: str = "", before: Section | N
     data = {
         "behaviours": [_encode(b) | _film(i, film) for i, (b, film) in enumerate(shown)],
         "learning": [_encode_learning(run) for run in found.learning],
+        "kappa_max": max(limits, default=0.5),
         "colours": _colours(sorted({result.sums.m_max for result in results}), freezes),
     }
     plot_library = resources.files(plotly) / "package_data" / "plotly.min.js"

@@ -68,6 +68,42 @@ const watcher = new IntersectionObserver((entries) => {
   for (const entry of entries) if (entry.isIntersecting) entry.target.draw();
 }, { rootMargin: "600px" });
 
+// --- Light and dark: plots are described for white paper, and dressed when they are drawn ----------------
+
+const darkness = window.matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => darkness.matches && document.documentElement.dataset.look !== "light";
+
+// A colour as it is seen on dark paper: greys the other way round, dark colours lighter.
+function onDark(hex) {
+  const full = hex.length === 4 ? hex.replace(/[0-9a-f]/gi, "$&$&") : hex;
+  const rgb = [1, 3, 5].map((i) => parseInt(full.slice(i, i + 2), 16));
+  const light = (0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2]) / 255;
+  const grey = Math.max(...rgb) - Math.min(...rgb) < 48 && (light < 0.5 || light > 0.9);
+  // White becomes the paper of the page, black its ink.
+  const turned = grey ? rgb.map((v, i) => [228, 232, 236][i] - ([207, 207, 207][i] * v) / 255) : rgb.map((v) => v + (255 - v) * Math.max(0, 1.6 * (0.35 - light)));
+  return "#" + turned.map((v) => Math.round(v).toString(16).padStart(2, "0")).join("");
+}
+
+function dressed(node) {
+  if (!isDark()) return node;
+  if (typeof node === "string") return /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(node) ? onDark(node) : node;
+  if (node === null || typeof node !== "object" || ArrayBuffer.isView(node)) return node;
+  if (Array.isArray(node)) return typeof node.at(-1) === "number" ? node : node.map(dressed);
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, dressed(value)]));
+}
+
+const show = (box, traces, l) => Plotly.newPlot(box, dressed(traces), dressed(l), config);
+
+function redraw() {
+  for (const box of plots.filter((one) => one.drawn)) {
+    Plotly.purge(box);
+    box.replaceChildren();
+    box.drawn = false;
+    box.draw();
+  }
+}
+darkness.addEventListener("change", redraw);
+
 const font = { family: 'system-ui, "Segoe UI", Helvetica, Arial, sans-serif', size: 12, color: "#1c2127" };
 const axis = (title, more = {}) => ({
   title: { text: title, standoff: 6 }, showline: true, linecolor: "#8a939c", ticks: "outside", ticklen: 4,

@@ -66,7 +66,7 @@ function drawCurves(box, b, kind) {
   traces.push(colourKey(b));
   const l = layout(logAxis("scale ε"), axis(k.y), { margin: { l: 58, r: 56, t: 10, b: 44 } });
   place(l, kind, b);
-  Plotly.newPlot(box, traces, l, config);
+  show(box, traces, l);
 }
 
 // --- The behaviour itself ---------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ function drawPhase(box, b) {
   const l = layout(axis("x(t)"), axis(`x(t−τ), τ = ${p.tau}`), { showlegend: true, margin: { l: 58, r: 14, t: 30, b: 44 },
     legend: { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", font: { size: 11 }, itemsizing: "constant" } });
   place(l, "phase", b);
-  Plotly.newPlot(box, traces, l, config);
+  show(box, traces, l);
 }
 limits.phase = (b) => {
   if (!b.phase) return null;
@@ -101,7 +101,7 @@ function drawTraces(box, b) {
   const l = layout(axis("time [s]"), axis("", { tickvals: range(n).map((i) => n - i), ticktext: s.names, tickfont: { size: 9 }, range: [0.3, n + 0.7], ticks: "", showgrid: true }),
     { margin: { l: 138, r: 14, t: 10, b: 44 } });
   l.xaxis.range = [s.t[0], s.t.at(-1)];
-  Plotly.newPlot(box, traces, l, config);
+  show(box, traces, l);
 }
 
 function drawBody(box, b) {
@@ -111,7 +111,7 @@ function drawBody(box, b) {
   const traces = [{ x: p.t, y: p.height, mode: "lines", line: { color: "#33475b", width: 1.5 }, hovertemplate: "%{y:.3f} m<extra></extra>" },
     { x: p.t, y: p.contacts, mode: "lines", yaxis: "y2", line: { color: "#8a6d00", width: 1, shape: "hv" }, hovertemplate: "%{y} points<extra></extra>" }];
   place(l, "body", b);
-  Plotly.newPlot(box, traces, l, config);
+  show(box, traces, l);
 }
 limits.body = (b) => b.body && { xaxis: [b.body.t[0], b.body.t.at(-1)], yaxis: [0, widen(extent([b.body.height]))[1]], yaxis2: [0, 1.05 * Math.max(1, extent([b.body.contacts])[1])] };
 
@@ -139,7 +139,7 @@ function drawBehaviours() {
   }
   if (quantified.length) {
     const decomposition = section(root, "decomposition", "Decomposition",
-      "Excess entropy split into memory, state and the part that grows as the scale shrinks; above it the quality of the split. Drag the two black handles (or focus them and use the arrow keys) to choose other scales to average over.");
+      "Excess entropy split into memory, state and the part that grows as the scale shrinks; above it the quality of the split. Drag the two handles (or focus them and use the arrow keys) to choose other scales to average over.");
     if (quantified.length > 1) {
       const box = make("input", { type: "checkbox", id: "same", checked: "", style: "width:auto", onchange: (event) => { together = event.target.checked; refit(); } });
       decomposition.before(make("p", { class: "controls" }, box, make("label", { for: "same" }, " the same axes for all behaviours")));

@@ -60,7 +60,7 @@ function decompositionKey() {
   const entry = (look, name) => make("span", { class: "entry" }, make("i", { style: look }), name);
   const line = (colour, dash = "solid") => `height:0;border-top:2px ${dash} ${colour}`;
   return make("p", { class: "key" }, entry(`background:${c.scale}`, "ε-dependent"), entry(`background:${c.state}`, "state"), entry(`background:${c.memory}`, "memory"),
-    entry(line("#000"), "excess entropy without fits; above: κ"), entry(line("#777", "dashed"), "without fit"), entry(line("#777", "dotted"), "extrapolated"),
+    entry(line("currentColor"), "excess entropy without fits; above: κ"), entry(line("#777", "dashed"), "without fit"), entry(line("#777", "dotted"), "extrapolated"),
     entry(line("#b07aa1", "dashed"), "negative"), entry(line(c.state), "m_l"), entry(line(c.memory), "m_u"), entry(`background:${c.stochastic};opacity:.4`, "stochastic scales"));
 }
 
@@ -102,7 +102,7 @@ function drawDecomposition(box, b) {
     yaxis3: axis("m", { domain: [0.68, 1], overlaying: "y2", side: "right", showgrid: false, tick0: 0, dtick: Math.ceil((p.m_max - 1) / 3) }),
   });
   place(l, "decomposition", b);
-  Plotly.newPlot(box, traces, l, config);
+  show(box, traces, l);
   addHandles(box, b);
 }
 
@@ -173,25 +173,34 @@ function addHandles(box, b) {
   box.placeHandles();
 }
 
+// Four digits, rounded away from the range: the same scales of the grid lie in it.
+function outwards(value, up) {
+  const near = Number(value.toPrecision(4));
+  if (up ? near >= value : near <= value) return near;
+  const last = 10 ** (Math.floor(Math.log10(value)) - 3);
+  return Number((near + (up ? last : -last)).toPrecision(4));
+}
+
 // What is averaged over the chosen range, the buttons, and the command that repeats it.
 function addReadout(figure, b) {
   const cell = () => make("data", {});
-  const rows = { mean: "mean [nats]", sd: "spread over ε", drift: "drift" };
-  const names = ["E_state", "E_mem", "E_core"];
+  const rows = { mean: "in this range [nats]", sd: "spread over ε", drift: "drift" };
+  const names = ["E_state", "E_mem", "E_core", "D"];
   const cells = {};
   const body = make("tbody");
   for (const [row, words] of Object.entries(rows)) {
     body.append(make("tr", {}, make("th", { scope: "row" }, words), ...names.map((name) => {
+      if (name === "D" && row !== "mean") return make("td");
       cells[`${name}.${row}`] = cell();
       cells[`${name}.${row}`].dataset.name = `${name}.${row}`;
       return make("td", {}, cells[`${name}.${row}`]);
     })));
   }
   const kept = (words, text) => body.append(make("tr", { class: "before" }, make("th", { scope: "row" }, words), ...names.map((name) => make("td", {}, text(b.estimates[name])))));
-  kept("in the file", (estimate) => fixed(estimate.value));
+  kept(b.given ? "in the file" : "in the file, over all ranges", (estimate) => estimate.value === null ? "none" : fixed(estimate.value));
   kept("sampling error", (estimate) => estimate.sampling === null ? "–" : `± ${fixed(estimate.sampling)}`);
   const table = make("table", { class: "readout" }, make("thead", {}, make("tr", {}, make("td", {}),
-    ...["state", "memory", "core"].map((word) => make("th", { scope: "col" }, word)))), body);
+    ...["state", "memory", "core", "D"].map((word) => make("th", { scope: "col" }, word)))), body);
   const note = make("p", { class: "soft", "aria-live": "polite" });
   const command = make("code", {});
   const inputs = {};
@@ -224,8 +233,11 @@ function addReadout(figure, b) {
     b.chosen = { lo, hi };
     const r = over(b.parts, lo, hi);
     for (const end of ["lo", "hi"]) inputs[end].value = Number(b.chosen[end].toPrecision(6));
+    // Noise has no dimension, whatever the slope of its curve.
+    if (r !== null && r.kappa > data.kappa_max) r.D = NaN;
     for (const name of names) {
       for (const row of Object.keys(rows)) {
+        if (!cells[`${name}.${row}`]) continue;
         const value = r === null ? NaN : r[row === "mean" ? name : `${name}_${row}`];
         cells[`${name}.${row}`].value = String(value);
         cells[`${name}.${row}`].textContent = row === "sd" ? `± ${fixed(value)}` : row === "drift" && value > 0 ? `+${fixed(value)}` : fixed(value);
@@ -234,9 +246,9 @@ function addReadout(figure, b) {
     const which = r && r.terms === "0 to 0" ? "no terms depend on ε" : r && r.terms ? `terms ${r.terms} depend on ε` : "varying terms depend on ε";
     note.textContent = r === null
       ? `No scale of the grid lies in [${short(lo)}, ${short(hi)}]; the grid has ${b.parts.eps.length} scales from ${short(b.parts.eps.at(-1))} to ${short(b.parts.eps[0])}.`
-      : `${r.n} scales, ${fixed(Math.log2(r.hi / r.lo), 1)} octaves; D ${fixed(r.D, 2)}; κ ${fixed(r.kappa, 2)}, ${percent(r.deterministic)} deterministic; ${which}; ${percent(r.no_fit)} without fit.`;
+      : `${r.n} scales, ${fixed(Math.log2(r.hi / r.lo), 1)} octaves; ${Number.isFinite(r.D) ? "" : "stochastic: no dimension; "}κ ${fixed(r.kappa, 2)}, ${percent(r.deterministic)} deterministic; ${which}; ${percent(r.no_fit)} without fit.`;
     const automatic = lo === b.automatic[0] && hi === b.automatic[1];
-    command.textContent = automatic ? b.command : `${b.command} --eps-range ${lo} ${hi}`;
+    command.textContent = automatic ? b.command : `${b.command} --eps-range ${outwards(lo, false)} ${outwards(hi, true)}`;
     if (b.box.placeHandles) b.box.placeHandles();
   };
 }

@@ -23,6 +23,9 @@ function sortable() {
 function printable() {
   window.addEventListener("beforeprint", () => {
     document.body.classList.add("printing");
+    document.documentElement.dataset.look = "light";
+    for (const node of document.querySelectorAll("details")) node.open = true;
+    if (darkness.matches) redraw();
     for (const box of plots) {
       box.draw();
       Plotly.relayout(box, { width: box.clientWidth, height: box.clientHeight });
@@ -30,6 +33,8 @@ function printable() {
   });
   window.addEventListener("afterprint", () => {
     document.body.classList.remove("printing");
+    delete document.documentElement.dataset.look;
+    if (darkness.matches) redraw();
     for (const box of plots) Plotly.relayout(box, { width: null, height: null, autosize: true });
   });
 }
@@ -39,5 +44,5 @@ drawProgressSection();
 drawBehaviours();
 drawLearning();
 printable();
-document.getElementById("contents").append(make("a", { href: "#reading" }, "How to read this"));
+for (const link of document.querySelectorAll("a[href='#reading']")) link.addEventListener("click", () => { document.getElementById("reading").open = true; });
 window.addEventListener("load", () => setTimeout(() => { for (const node of whenLoaded) watcher.observe(node); }));
