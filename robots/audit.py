@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from robots.base import RobotEnv
 from robots.body import Floats
 from robots.errors import RobotError
+from robots.world import Links, Touches
 
+NEAR = 1e-3
+"""How near to its stop a joint counts as stopped [limits]: stops yield by a thousandth."""
 Flags = NDArray[np.bool_]
 
 
@@ -32,6 +35,10 @@ class Books:
         Vertical velocity of the centre of mass [m/s].
     work : (K,) array
         Work of the servos in each step [J].
+    ground : (K,) array
+        Work of the ground: force times velocity of each point that it touches, summed [J].
+    stopped : (K,) boolean array
+        Whether a joint was beyond its stop.
     touching : (K,) boolean array
         Whether the ground pressed against the body during the step.
     assisted : (K,) boolean array
@@ -42,17 +49,24 @@ class Books:
     energy: Floats
     lift: Floats
     work: Floats
+    ground: Floats
+    stopped: Flags
     touching: Flags
     assisted: Flags
 
     @property
     def rest(self) -> Floats:
-        """What each step added to the energy beyond the servos' work [J].
+        """What each step added to the energy beyond the work of servos and ground [J].
 
-        On the ground that is the work of contacts and stops and the integrator's error, in the air only of
-        the latter two.
+        Where a joint is beyond its stop that is the stop's work, else the integrator's error.
         """
-        return np.diff(self.energy) - self.work
+        return np.diff(self.energy) - self.work - self.ground
+
+    @property
+    def turned_over(self) -> float:
+        """Energy that went through the body: what servos and ground gave plus what they took, halved [J]."""
+        free = ~self.assisted
+        return float((np.abs(self.work[free]).sum() + np.abs(self.ground[free]).sum()) / 2)
 
     def flights(self, least: int = 5) -> list[tuple[int, int]]:
         """First and last moment of each flight: `least` steps or more without touch or assistance."""
@@ -70,8 +84,9 @@ class Books:
         -------
         dict
             `flights`, their number; `fall` and `fall_std`, mean and spread of `falls` (None without any);
-            `motors`, `ground` and `air`: net work of the servos, and what else was added to the energy on the
-            ground and in the air [J per s]; `assisted`, share of steps with assistance, which are left out.
+            `motors`, `ground`, `stops` and `integrator`: net work of the servos, of the ground, and what else
+            was added to the energy with a joint beyond its stop and without; `turned_over` [all J per s];
+            `assisted`, share of steps with assistance, which are left out.
 
         Examples
         --------
@@ -82,11 +97,13 @@ class Books:
         ...     energy=np.full(6, 20.0),
         ...     lift=-9.81 * np.arange(6) / 10,
         ...     work=np.zeros(5),
+        ...     ground=np.zeros(5),
+        ...     stopped=np.zeros(5, bool),
         ...     touching=np.zeros(5, bool),
         ...     assisted=np.zeros(5, bool),
         ... )
         >>> found = free_fall.balance()
-        >>> found["flights"], round(found["fall"], 2), found["air"]
+        >>> found["flights"], round(found["fall"], 2), found["integrator"]
         (1, -9.81, 0.0)
         """
         falls, free = self.falls(), ~self.assisted
@@ -96,8 +113,10 @@ class Books:
             "fall": float(np.mean(falls)) if len(falls) else None,
             "fall_std": float(np.std(falls)) if len(falls) else None,
             "motors": float(self.work[free].sum() / seconds),
-            "ground": float(self.rest[free & self.touching].sum() / seconds),
-            "air": float(self.rest[free & ~self.touching].sum() / seconds),
+            "ground": float(self.ground[free].sum() / seconds),
+            "stops": float(self.rest[free & self.stopped].sum() / seconds),
+            "integrator": float(self.rest[free & ~self.stopped].sum() / seconds),
+            "turned_over": self.turned_over / seconds,
             "assisted": float(self.assisted.mean()),
         }
 
@@ -107,7 +126,8 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
 
     The work of a servo in a physics step is its torque times the step times the mean of the joint's speed
     before and after: exactly what it adds to the kinetic energy, for the simulator changes velocities first
-    and moves the body afterwards.
+    and moves the body afterwards. The ground's is the same sum over the points that it touches, each as a
+    part of its link.
 
     Parameters
     ----------
@@ -140,12 +160,14 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
     """
     world = env.world
     masses, inertia = np.array(list(world.masses().values())), world.inertia()
-    energy, lift, speeds, torques, touching, assisted = [], [], [], [], [], []
+    energy, lift, speeds, torques, ground, beyond, touching, assisted = [], [], [], [], [], [], [], []
+    last: list[Links] = []
 
     def look() -> None:
         """The state between two physics steps, and the torques and contacts of the one before."""
         world.read()
-        positions, frames, velocities, spins = world.links()
+        now = world.links()
+        positions, frames, velocities, spins = now
         own = np.einsum("ikj,ik->ij", frames, spins)
         turning = np.einsum("ij,ijk,ik", own, inertia, own)
         kinetic = 0.5 * (masses @ (velocities**2).sum(axis=1) + turning)
@@ -155,6 +177,9 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
         speeds.append(speed)
         torques.append(torque)
         touching.append(world.pressed())
+        beyond.append(bool((np.abs(world.joint_positions) > env.config.hard_stop - NEAR).any()))
+        ground.append(_work_of_ground(world.touches(), last[0] if last else now, now) * world.step)
+        last[:] = [now]
 
     def note(info: dict[str, Any]) -> None:
         look()
@@ -172,9 +197,20 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
         energy=np.array(energy),
         lift=np.array(lift),
         work=(np.array(torques)[1:] * (between[:-1] + between[1:]) / 2).sum(axis=1) * step,
+        ground=np.array(ground[1:]),
+        stopped=np.array(beyond[1:]) | np.array(beyond[:-1]),
         touching=np.array(touching[1:]),
         assisted=np.array(assisted),
     )
+
+
+def _work_of_ground(touches: Touches, before: Links, after: Links) -> float:
+    """Power of the ground's forces with the mean velocity before and after of the points they act on [W]."""
+    which, points, forces = touches
+    arms = points - before.positions[which]
+    spins = (before.spins[which] + after.spins[which]) / 2
+    velocities = (before.velocities[which] + after.velocities[which]) / 2 + np.cross(spins, arms)
+    return float((forces * velocities).sum())
 
 
 class _Limp:
@@ -232,7 +268,7 @@ def energy_words(physics: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str
     Examples
     --------
     >>> from robots.audit import energy_words
-    >>> energy = {"motors": 0.5, "ground": -0.5, "air": 0.0, "passive": 1.0}
+    >>> energy = {"motors": 0.5, "ground": -0.5, "stops": 0.0, "integrator": 0.0, "passive": 1.0}
     >>> energy_words({"walking": [energy | {"seed": 1, "flights": 0}, {"reason": "it fell"}]})[1]
     'walking: it fell'
     """
@@ -249,8 +285,9 @@ def energy_words(physics: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str
         for row in good:
             lines.append(
                 f"{name}, seed {row['seed']}: servos give {row['motors']:+.3f} W, the ground "
-                f"{row['ground']:+.3f} W, stops and integrator in the air {row['air']:+.3f} W; dropped "
-                f"without power the energy never exceeds {row['passive']:.4f} of the first"
+                f"{row['ground']:+.3f} W, stops {row['stops']:+.3f} W, the integrator "
+                f"{row['integrator']:+.3f} W; dropped without power the energy never exceeds "
+                f"{row['passive']:.4f} of the first"
             )
         lines += [f"{name}: {row['reason']}" for row in rows if "reason" in row]
     return lines

@@ -16,7 +16,7 @@ from robots.config import RobotConfig
 from robots.errors import RobotError
 from robots.quiet import pybullet as p
 from robots.urdf import on_balls
-from robots.world import Links, Watcher, World
+from robots.world import Links, Touches, Watcher, World
 
 
 class BulletWorld(World):
@@ -192,6 +192,17 @@ class BulletWorld(World):
     def pressed(self) -> bool:
         contacts = p.getContactPoints(self.robot, self.ground, physicsClientId=self.client)
         return any(contact[9] > 0 for contact in contacts)
+
+    def touches(self) -> Touches:
+        found = p.getContactPoints(self.robot, self.ground, physicsClientId=self.client)
+        loaded = [one for one in found if one[9]]
+        # Link, place on the body, normal away from the ground, then force and direction of each friction.
+        forces = [
+            one[9] * np.array(one[7]) + one[10] * np.array(one[11]) + one[12] * np.array(one[13])
+            for one in loaded
+        ]
+        links = np.array([one[3] + 1 for one in loaded], int)
+        return Touches(links, np.reshape([one[5] for one in loaded], (-1, 3)), np.reshape(forces, (-1, 3)))
 
     def masses(self) -> dict[str, float]:
         client, robot = self.client, self.robot

@@ -61,10 +61,12 @@ class HexapodConfig(RobotConfig):
     """Range of a shoulder to front and back [rad]."""
     knee_limit: float = 0.8
     """Range of a knee [rad]."""
-    velocity_scale: float = 0.4
+    velocity_scale: float = 0.3
     """Vertical speed of the trunk that reads as 1 [m/s]."""
     upright_support: float = 2.0
     """Stiffness of the support against a tilt of the trunk beyond a right angle [N m/rad]; 0: none."""
+    substeps: int = 4
+    """Physics steps per control step [1]: with two, when it begins to jump depends on the engine."""
     gravity: float = 9.81
     """Gravitational acceleration, downwards [m/s²]."""
     friction: float = 2.4
@@ -147,7 +149,7 @@ class Hexapod(RobotEnv):
     index   sensor                         unit                 bound
     ======  =============================  ===================  =================
     0..17   joint angles as above          angle/limit          2.6 + noise
-    18      vertical velocity of trunk     speed/(.4 m/s)       50 + noise
+    18      vertical velocity of trunk     speed/(.3 m/s)       66.7 + noise
     ======  =============================  ===================  =================
 
     The soft support against turning over reports in `info["upright_support"]` whether it acted during

@@ -12,7 +12,7 @@ from robots.camera import Camera
 from robots.config import RobotConfig
 from robots.mujoco_model import LIMP, compile_body, mj
 from robots.painter import Window
-from robots.world import Links, Watcher, World
+from robots.world import Links, Touches, Watcher, World
 
 mj_step1, mj_step2 = mj.mj_step1, mj.mj_step2
 
@@ -84,7 +84,6 @@ class MujocoWorld(World):
 
     def advance(self, target: Floats, torque: Sequence[float] | None, watcher: Watcher | None) -> None:
         model, data, cfg, in_order = self.model, self.data, self.config, self._in_order
-        self._fresh = False
         # In place: memory of their own would cost such short arrays more than the arithmetic.
         positions, deviation, force = self.joint_positions, self._deviation, self._torque
         for substep in range(cfg.substeps):
@@ -108,6 +107,7 @@ class MujocoWorld(World):
             else:
                 data.efc_aref[self._rows] += deviation
             mj_step2(model, data)
+            self._fresh = False
             if self._pushed or torque is not None:
                 self._pushes[:] = 0
                 self._pushed = False
@@ -153,6 +153,15 @@ class MujocoWorld(World):
     def pressed(self) -> bool:
         data = self.data
         return bool(data.ncon) and bool((data.efc_force[data.contact.efc_address] > 0).any())
+
+    def touches(self) -> Touches:
+        model, data, forces = self.model, self.data, []
+        for i in range(data.ncon):
+            mj.mj_contactForce(model, data, i, wrench := np.zeros(6))
+            # In the frame of the contact, whose first axis points from the ground to the body.
+            forces.append(data.contact.frame[i].reshape(3, 3).T @ wrench[:3])
+        links = model.geom_bodyid[data.contact.geom[:, 1]] - 1
+        return Touches(links, data.contact.pos.copy(), np.reshape(forces, (-1, 3)))
 
     def masses(self) -> dict[str, float]:
         model = self.model

@@ -58,6 +58,8 @@ class SnakeConfig(RobotConfig):
     """Friction along a segment in units of that across it [1]; below 1 as with a snake's scales."""
     servo_speed: float = 8.0
     """Servo's target speed is servo_speed/2 times the deviation from the set point [1/s]."""
+    solver_iterations: int = 50
+    """Iterations of the constraint solver per physics step [1]: with fewer, a stiff chain gains energy."""
 
     MAY_BE_ZERO: ClassVar[frozenset[str]] = RobotConfig.MAY_BE_ZERO | {"power"}
 

@@ -40,6 +40,17 @@ class Links(NamedTuple):
     """(links, 3): in world coordinates [rad/s]."""
 
 
+class Touches(NamedTuple):
+    """Where the ground acted on the body in the last physics step, one row per point that carried a load."""
+
+    links: NDArray[np.int_]
+    """(points,): which link, counted as in `Links`."""
+    points: Floats
+    """(points, 3): where, in the shifted world [m]."""
+    forces: Floats
+    """(points, 3): on the body [N]."""
+
+
 class World(ABC):
     """One body on endless flat ground, as an engine has it.
 
@@ -139,6 +150,10 @@ class World(ABC):
     @abstractmethod
     def pressed(self) -> bool:
         """Whether the ground pressed against the body in the last physics step."""
+
+    @abstractmethod
+    def touches(self) -> Touches:
+        """Forces of the ground on the body in the last physics step; rolling friction, a torque, is none."""
 
     @abstractmethod
     def masses(self) -> dict[str, float]:

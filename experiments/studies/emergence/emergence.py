@@ -39,7 +39,7 @@ CONTROLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "without the vertical velocity": (BLIND, {}),
     "without the anti-saturation term": ({}, {"alpha": 0.0}),
     "learning off": ({}, {"eps": 0.0, "decay": 0.0}),
-    "half the time step": ({"substeps": 4}, {}),
+    "half the time step": ({"substeps": 8}, {}),
     "servos set in each physics step": ({"servo_every_substep": True}, {}),
 }
 AUDITED = ("as it is", "half the time step")
