@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.feedback import SILENT
 from experiments.studies.emergence import trials
 from experiments.studies.emergence.trials import Emergence, Trial
 from experiments.sweeps.sweep import cost
@@ -75,11 +76,11 @@ def measure(robot: str, cell: Cell, seeds: int, minutes: float, out: Path) -> di
     """What the seeds of a cell do, and what they cost."""
     tasks = [trial_of(robot, cell, seed, minutes, out) for seed in range(1, seeds + 1)]
     scale = Emergence(robot, out=out, jobs=1)
-    found = trials.run_tasks(trials.trial, tasks, scale, " ".join(map(str, cell)), trials.SILENT)
+    found = trials.run_tasks(trials.trial, tasks, scale, " ".join(map(str, cell)), SILENT)
     rows = [trials.with_modes(task, row) for task, row in zip(tasks, found, strict=True)]
     telling = ROBOTS[robot].description.telling  # type: ignore[union-attr]
     last = [list(row["frozen"].values())[-1] for row in rows]
-    spent = [one["cpu_seconds"] for one in cost(out / "store", trials.trial, tasks)]
+    spent = [one["cpu_s"] for one in cost(out / "store", trials.trial, tasks)]
     return {
         **dict(zip(("engine", "iterations", "step_ms", "servo", "contacts"), cell, strict=True)),
         "seeds": seeds,
@@ -119,7 +120,9 @@ def table(rows: list[dict[str, Any]], telling: str) -> str:
         numbers = ", ".join(f"{value:.2f}" for value in row[telling])
         verdict = "-" if row is finest else "yes" if same(row, finest, telling) else "no"
         cells_ = [row["engine"], row["iterations"], f"{row['step_ms']:g}", row["servo"], row["contacts"]]
-        lines.append("| " + " | ".join(map(str, [*cells_, *modes, onset, numbers, verdict, row["seconds"]])) + " |")
+        lines.append(
+            "| " + " | ".join(map(str, [*cells_, *modes, onset, numbers, verdict, row["seconds"]])) + " |"
+        )
     return "\n".join(lines)
 
 
@@ -128,15 +131,18 @@ def main() -> None:
     parser.add_argument("robot", choices=[name for name, entry in ROBOTS.items() if entry.description])
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=8.0)
-    parser.add_argument("--cells", type=int, default=1000, help="so many of the table, the star first")
+    parser.add_argument(
+        "--cells", type=int, default=1000, help="so many of the table, those nearest to the defaults first"
+    )
+    parser.add_argument("--engines", nargs="+", default=["pybullet", "mujoco"])
     parser.add_argument("--out", type=Path, default=Path("runs/numerics"))
     a = parser.parse_args()
     telling = ROBOTS[a.robot].description.telling
     rows: list[dict[str, Any]] = []
-    for cell in cells(a.robot)[: a.cells]:
+    for cell in [cell for cell in cells(a.robot) if cell[0] in a.engines][: a.cells]:
         rows.append(measure(a.robot, cell, a.seeds, a.minutes, a.out))
-        document = {"command": f"python benchmarks/numerics.py {a.robot}", "kind": KIND, "rows": rows}
-        lines = ",\n".join(json.dumps(row) for row in document.pop("rows"))
+        document = {"command": f"python benchmarks/numerics.py {a.robot} --seeds {a.seeds}", "kind": KIND}
+        lines = ",\n".join(json.dumps(row) for row in rows)
         text = json.dumps(document)[:-1] + f', "rows": [\n{lines}\n]}}\n'
         (RESULTS / f"numerics-{a.robot}.json").write_text(text)
     print(table(rows, telling))

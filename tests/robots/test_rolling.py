@@ -1,4 +1,4 @@
-"""What rolls and slides, in both engines: towards its weights, along its scales, and never by the ground."""
+"""What rolls and slides, in both engines: towards its weights, and along its scales."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robots import (
     Spherical,
     SphericalConfig,
 )
-from tests.robots.helpers import HERE, energy, every_engine, lifted, place, placed, speed, turned
+from tests.robots.helpers import HERE, every_engine, lifted, place, placed, speed, turned
 
 
 @every_engine
@@ -105,28 +105,6 @@ def test_barrel_rolls_towards_its_weights(engine: str) -> None:
     assert env.motion()["x"] < -0.01
     assert abs(env.motion()["y"]) < 0.03 * abs(env.motion()["x"])
     assert observation[2] > 0.05  # the loaded end of the x-axis, the far one, goes down
-
-
-@every_engine
-@pytest.mark.parametrize("name", ["snake", "barrel", "spherical"])
-def test_what_rolls_is_not_driven_by_the_ground(name: str, engine: str) -> None:
-    # Weights inside that sag and swing would speed it up for a while, too: they weigh next to nothing here.
-    env = placed(name, engine, **({} if name == "snake" else {"weight_mass": 1e-3}))
-    for _ in range(100):
-        env.step(np.zeros(env.action_space.shape))
-    before = sum(energy(env))
-    env.push(*(([0.0, 0.05, 0.0], 6) if name == "snake" else ([0.05, 0.0, 0.0], -1)))
-    env.step(np.zeros(env.action_space.shape))
-    tapped = sum(energy(env)) - before
-    start = np.median([speed(env) for _ in range(25)])
-    later = []
-    for _ in range(60):
-        later.append(np.median([speed(env) for _ in range(25)]))
-        for _ in range(25):
-            env.step(np.zeros(env.action_space.shape))
-    assert max(later) < 1.01 * start
-    # Nor is there more energy than the tap gave.
-    assert sum(energy(env)) < before + 1.01 * tapped
 
 
 @pytest.mark.skipif(len(HERE) < 2, reason="it takes both engines")

@@ -1,50 +1,31 @@
-"""What emerges, seed by seed; what it takes, with one thing changed at a time; what a push does."""
+"""What emerges, seed by seed, and what a push does."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, replace
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import ExperimentError, refusing
+from experiments.errors import ExperimentError
 from experiments.feedback import SILENT, Feedback, plural
 from experiments.pipeline.loop import make_body, thaw
 from experiments.reports.tables import Table
 from experiments.runfiles.contents import FrozenState
-from experiments.runfiles.run_file import label
 from experiments.studies.emergence import trials
+from experiments.studies.emergence.controls import run_controls
 from experiments.studies.emergence.engines import run_engines
 from experiments.studies.emergence.trials import Emergence, ModeStudy, Trial, observe
-from experiments.studies.study import frame, numbered
+from experiments.studies.study import numbered
 from experiments.sweeps.sweep import task_named, with_origin
-from robots import Observed, RobotError, describe
-from robots.audit import audit, drop, energy_words
-
-if TYPE_CHECKING:
-    import pandas
+from robots import Observed, describe
 
 __all__ = ["Emergence", "emergence"]
 
-BLIND = {"velocity_scale": 1e9}
-"""The hexapod's vertical velocity in units in which it always reads 0, but for the sensor's noise."""
-CONTROLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    # name: changes of the body, changes of the rule
-    "as it is": ({}, {}),
-    "without the vertical velocity": (BLIND, {}),
-    "without the anti-saturation term": ({}, {"alpha": 0.0}),
-    "learning off": ({}, {"eps": 0.0, "decay": 0.0}),
-    "half the time step": ({"substeps": 8}, {}),
-    "servos set in each physics step": ({"servo_every_substep": True}, {}),
-}
-AUDITED = ("as it is", "half the time step")
-AUDIT_STEPS, AUDIT_TRANSIENT = 3000, 1000
-"""Control steps whose energy is audited, and those before them."""
 DIRECTIONS = {"left": 1.0, "right": -1.0, "none": 0.0}
 """Of a push across the body, in units of the impulse; without a push as the control."""
 WHEN = ("before", "after")
@@ -139,77 +120,6 @@ def _stays(rows: list[dict[str, Any]], n: int) -> list[str]:
             f"for {min(stays):.0f} to {max(stays):.0f} s without a break"
         )
     return lines
-
-
-@dataclass(frozen=True)
-class Controls(ModeStudy):
-    """What becomes of the behaviours when one thing is changed, and where their energy comes from."""
-
-    def to_frame(self) -> pandas.DataFrame:
-        """One row per control and seed."""
-        controls = self.document["controls"].items()
-        rows = [{"control": name} | row for name, found in controls for row in found]
-        return frame(rows)
-
-    def tables(self) -> list[Table]:
-        """One row per control."""
-        key = self.description.telling
-        heading, _ = self.description.columns[key]
-        heads = ("control", "frozen: modes", f"{heading}: least, median, most", "while learning")
-        counted, lines = self.modes(), []
-        for name, rows in self.document["controls"].items():
-            values = [numbers[key] for row in rows if "reason" not in (numbers := _last(row))]
-            ends = (min(values), float(np.median(values)), max(values)) if values else ()
-            # In the last two minutes.
-            lived = Counter(mode for row in rows for mode in row["learning"]["modes"][-12:])
-            modes = ", ".join(f"{mode} {n}" for mode, n in counted[name].most_common())
-            shares = ", ".join(f"{mode} {n / lived.total():.0%}" for mode, n in lived.most_common() if n)
-            lines.append([name, modes, " ".join(f"{end:.2f}" for end in ends) or "-", shares])
-        return [Table(dict.fromkeys(heads, ""), lines)]
-
-    def modes(self) -> dict[str, Counter[str]]:
-        """By control, at the last freeze time."""
-        controls = self.document["controls"].items()
-        return trials.count_modes((name, _last(row)) for name, rows in controls for row in rows)
-
-
-def _last(row: dict[str, Any]) -> dict[str, Any]:
-    """What was found at the last freeze time."""
-    return list(row["frozen"].values())[-1] if row["frozen"] else {"reason": row.get("reason", "")}
-
-
-def run_controls(config: Emergence, feedback: Feedback) -> Controls:
-    """Learn with one thing changed at a time, and audit the energy of what came out."""
-    if config.controller != "ulr":
-        raise ExperimentError(f"--controls switches off terms of ulr; the rule is {config.controller!r}")
-    hexapod = config.robot == "hexapod"
-    chosen = {name: changes for name, changes in CONTROLS.items() if hexapod or changes[0] != BLIND}
-    tasks = {}
-    for name, changes in chosen.items():
-        tasks[name] = [trials.make_trial(config, seed, *changes) for seed in numbered(config.seeds)]
-        if any(changes):  # without changes it is what `emergence` computes: it may be there already
-            tasks[name] = [replace(task, freeze=task.freeze[-1:]) for task in tasks[name]]
-    flat = trials.run_tasks(trials.trial, [*chain(*tasks.values())], config, "controls", feedback)
-    found = {name: [trials.with_modes(task, flat.pop(0)) for task in group] for name, group in tasks.items()}
-    audits = [task for name in AUDITED for task in tasks[name][:3]]
-    balances = trials.run_tasks(energy_balance, audits, config, "balances of energy", feedback)
-    physics = {name: [balances.pop(0) for _ in tasks[name][:3]] for name in AUDITED}
-    content = {"controls": found, "physics": physics, "verdict": energy_words(physics)}
-    return Controls.made(config, "controls", content, feedback)
-
-
-@task_named("experiments.controls:books_of")
-def energy_balance(config: Trial) -> dict[str, Any]:
-    """Learn, freeze, and see where the energy comes from (`robots.audit.Books.balance`); then `passive`:
-    the largest energy of the limp body after a fall, in units of what it started with.
-    """
-    frozen = trials.learn_frozen(config)[label(config.freeze[-1])]
-    controller = thaw(frozen)
-    with closing(make_body(config.robot, config.body)) as body, refusing(RobotError):
-        _, s = observe(body, controller, body.restore(frozen.body), AUDIT_TRANSIENT)
-        balance = audit(body, controller, s, AUDIT_STEPS).balance()
-        passive = drop(body, config.seed)
-    return {"seed": config.seed, "gravity": config.body["gravity"], **balance, "passive": passive}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from experiments.pipeline.loop import make_body
 from experiments.pipeline.record import Record, record
 from experiments.runfiles.library import find_behaviour
 from experiments.runfiles.run_file import open_run_file
+from experiments.studies.emergence import controls, interventions
 from experiments.studies.emergence import emergence as studies
 from experiments.studies.emergence.emergence import Trials, emergence, verdict
 from experiments.studies.emergence.trials import Emergence, Trial, make_trial, observed_in, trial, with_modes
@@ -167,9 +168,10 @@ def test_what_cannot_be_done_is_refused(
 def test_controls_change_what_they_say(tmp_path: Path) -> None:
     settings = small(tmp_path)
     usual = make_trial(settings, 1)
-    for name, changes in studies.CONTROLS.items():
-        changed = make_trial(settings, 1, *changes)
-        for part, wanted in (("body", changes[0]), ("rule", changes[1])):
+    for name, changes in controls.CONTROLS.items():
+        changed = controls.changed_trial(settings, 1, name)
+        body = {"substeps": 8} if "substeps" in changes[0] else changes[0]
+        for part, wanted in (("body", body), ("rule", changes[1])):
             before, after = getattr(usual, part), getattr(changed, part)
             assert {key: after[key] for key in after if after[key] != before[key]} == wanted, name
 
@@ -177,19 +179,23 @@ def test_controls_change_what_they_say(tmp_path: Path) -> None:
 def test_controls_of_a_short_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(studies, "AUDIT_STEPS", 200)
-    monkeypatch.setattr(studies, "AUDIT_TRANSIENT", 20)
-    chosen = (*studies.AUDITED, "learning off")
-    monkeypatch.setattr(studies, "CONTROLS", {name: studies.CONTROLS[name] for name in chosen})
+    monkeypatch.setattr(controls, "AUDIT_STEPS", 200)
+    monkeypatch.setattr(controls, "AUDIT_TRANSIENT", 20)
+    chosen = (*controls.AUDITED, "learning off")
+    done = {name: interventions.HEXAPOD[name] for name in list(interventions.HEXAPOD)[:2]}
+    monkeypatch.setattr(interventions, "INTERVENTIONS", {"hexapod": done})
+    monkeypatch.setattr(controls, "CONTROLS", {name: controls.CONTROLS[name] for name in chosen})
     words = ["--seeds", "1", "--minutes", "0.1", "--samples", "1000", "--transient", "0", "--jobs", "1"]
     assert main(["emergence", "--controls", *words, "--out", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "learning off" in text and "servos give" in text
-    study = studies.Controls(json.loads((tmp_path / "hexapod-ulr-controls.json").read_text()))
+    study = controls.Controls(json.loads((tmp_path / "hexapod-ulr-controls.json").read_text()))
     found = study.document
-    assert set(found["controls"]) == set(studies.CONTROLS) == set(study.to_frame()["control"])
-    assert set(study.modes()) == set(studies.CONTROLS)
-    for row in (found["physics"][name][0] for name in studies.AUDITED):
+    assert set(found["controls"]) == {*controls.CONTROLS, *done} == set(study.to_frame()["control"])
+    assert set(study.modes()) == {*controls.CONTROLS, *done}
+    assert {row[1] for row in study.tables()[1].rows} >= {"whole", "velocity alone", "rank 1"}
+    assert found["verdict"][0].startswith("as it is: ") and " in 1 of 1 seeds" in found["verdict"][0]
+    for row in (found["physics"][name][0] for name in controls.AUDITED):
         # A body that learned for 6 s stands: nothing falls, and little energy flows.
         assert row["flights"] == 0
         assert abs(row["motors"]) < 0.1 and abs(row["ground"]) < 0.1
@@ -213,7 +219,7 @@ def test_shipped_jumps_obey_gravity_and_live_on_their_servos() -> None:
 
 
 def test_without_the_vertical_velocity_its_sensor_reads_noise() -> None:
-    body = make_body("hexapod", dict(studies.BLIND))
+    body = make_body("hexapod", dict(controls.BLIND))
     try:
         body.reset(seed=1)
         read = [body.step(np.full(18, (-1.0) ** (t // 10)))[0][18] for t in range(100)]
