@@ -84,7 +84,7 @@ class Quantify(Reading):
     """Measure the complexity of recorded behaviours, or of any time series."""
 
     source: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
-    """A run file; .csv, text, .npy, .npz, an HDF5 dataset as FILE.h5:/group/dataset, TISEAN's .c2; or -."""
+    """A run file; .csv, text, .npy, .npz, FILE.h5:/group/dataset, TISEAN's .c2; - for standard input."""
     freeze: tuple[float, ...] = ()
     """Behaviours of a run by freeze time in minutes; all recorded ones if not given."""
     sensor: str = ""

@@ -116,6 +116,7 @@ class Quantification(QuantificationData):
                 "stochastic_below": self.stochastic_below,
                 **{name: asdict(limit) for name in ("E", "PI") if (limit := getattr(self, name))},
                 "predictive_information": asdict(scan.quoted) if scan is not None else None,
+                "null_tests": {name: test.to_dict() for name, test in self.null_tests.items()},
                 "stationary": self.stationarity["stationary"] if self.stationarity else None,
                 "caveats": self.caveats,
                 "settings": {name: v for name, v in self.settings.items() if name != "sensors"},

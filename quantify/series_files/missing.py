@@ -74,6 +74,10 @@ def _refuse(values: Floats, bad: Bools, source: str, names: Sequence[str]) -> No
     )
 
 
+def _count(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
@@ -93,8 +97,8 @@ def _longest(values: Floats, t: Floats | None, bad: Bools) -> Treated:
         stretches += [slice(int(a), int(b)) for a, b in pairwise(edges)]
     longest = max(stretches, key=lambda one: one.stop - one.start)
     n = longest.stop - longest.start
-    why = [f"{bad.sum():,} samples with missing values"] if bad.any() else []
-    why += [f"{len(after):,} breaks in time"] if len(after) else []
+    why = [_count(int(bad.sum()), "sample") + " with missing values"] if bad.any() else []
+    why += [_count(len(after), "break") + " in time"] if len(after) else []
     note = (
         f"The series was cut at {' and '.join(why)}. Of {len(stretches):,} stretches the longest is used, "
         f"samples {longest.start:,} to {longest.stop - 1:,}, {percent(n / len(values))} of all: no delay "
@@ -130,8 +134,8 @@ def _filled(values: Floats, t: Floats | None, bad: Bools, source: str) -> Treate
     far = np.interp(place, good, np.arange(len(good)))
     measured = int((np.abs(far - np.round(far)) < 1e-9).sum())
     note = (
-        f"{bad.sum():,} samples had missing values; {len(place) - measured:,} of {len(place):,} samples are "
-        "straight lines between their neighbours"
+        f"{_count(int(bad.sum()), 'sample')} had missing values; {len(place) - measured:,} of "
+        f"{len(place):,} samples are straight lines between their neighbours"
         + (" on even steps of time" if t is not None else "")
         + ". What is filled in is smoother than what was measured: small scales show it."
     )

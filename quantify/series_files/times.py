@@ -12,7 +12,7 @@ from quantify.series_files.table import Column, Table
 
 Position = int | str
 """A place in a series: a number of samples, or a time after its beginning such as "150s", "2.5min", "1h"."""
-TIME_NAMES = {"time", "t", "timestamp", "datetime", "date", "seconds", "elapsed", "zeit"}
+TIME_NAMES = {"time", "t", "timestamp", "datetime", "date", "seconds", "elapsed", "zeit", "datum"}
 UNITS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 UNITS |= {"min": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0}
 # Seconds since 1970 have ten digits today, milliseconds thirteen.
@@ -21,9 +21,11 @@ RISING = 0.9  # share of steps that must go on in time
 
 
 def time_candidates(table: Table) -> list[int]:
-    """Columns that are called as times are, most likely first."""
+    """Columns that are called as times are ("time"), then those whose names begin so ("time_utc")."""
     stems = [_stem_and_unit(name)[0] for name in table.names]
-    return [i for i, stem in enumerate(stems) if stem in TIME_NAMES]
+    begun = [re.split(r"[\W_]+", stem)[0] for stem in stems]
+    exact = [i for i, stem in enumerate(stems) if stem in TIME_NAMES]
+    return exact + [i for i, word in enumerate(begun) if word in TIME_NAMES - {"t"} and i not in exact]
 
 
 def _stem_and_unit(name: str) -> tuple[str, str]:
