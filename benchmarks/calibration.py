@@ -47,7 +47,7 @@ from quantify.systems import (
 DOCUMENT = Path(__file__).parent.parent / "docs" / "quantifier.md"
 RESULTS = DOCUMENT.parent / "results"
 ROWS = RESULTS / "calibration-rows.jsonl"
-METHOD = 2
+METHOD = 3
 """To be raised whenever a number or its error would come out differently."""
 LEAST_RUNS = 10
 """Realisations that a line of the summary rests on at least; fewer say nothing of a standard deviation."""

@@ -20,7 +20,7 @@ from quantify.inputs import as_array, as_series, check_positive, check_whole, re
 POINTS_PER_OCTAVE = 8
 MAX_OCTAVES = 20
 FEW_PAIRS = 100  # the default grid ends where fewer pairs of two-dimensional vectors are this close
-SMALL_WORK = 2.5e10  # pairs x dimensions that one core counts in about ten seconds: all of them, no draw
+SMALL_WORK = 5e10  # pairs x dimensions that two cores count in about ten seconds: all of them, no draw needed
 
 
 def correlation_sums(

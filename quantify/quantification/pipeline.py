@@ -38,8 +38,6 @@ from quantify.stationary import stationarity as test_stationarity
 
 # Long enough to be nearly independent, many enough for a standard error.
 BLOCKS = 16
-# Pairs x dimensions of a stochastic series that are all counted: 100,000 samples, 10 steps; 20 s of one core.
-LIMIT_WORK = 6e10
 # The scan of the predictive information. Few m are enough, since PI_m soon stops growing; and long embeddings
 # under strong noise are slow.
 PREDICTIVE_M = (1, 2, 3, 5, 8)
@@ -188,17 +186,12 @@ def quantify(
         decomposition=decomposition,
     )
     result = replace(result, settings=result.settings | {"tau_from": tau_from} | _origin(names, labelled))
-    if result.stochastic_below is not None and not result.scaling_region:
-        # The excess entropy of a process is that of all its samples, not of every tau-th. And pairs of noise
-        # are few: a share of them is not enough for the limit, as long as all can be counted.
-        each_tau = tau if tau_from == "given" else 1
-        all_of_them = exact or sums.all_pairs * m_max <= LIMIT_WORK
-        if each_tau != tau or (all_of_them and sums.settings["mode"] != "all pairs"):
-            each = correlation_sums(x, tau=each_tau, **counting | {"exact": all_of_them})
-            each = _in_units(each, report.scale)
-            # A smooth series looks deterministic from sample to sample: its noise shows at the longer delay.
-            if stochastic_below(decompose(each, s_min=s_min, **decomposition)) is not None:
-                result = with_limits(result, each, generator)
+    if result.stochastic_below is not None and not result.scaling_region and tau_from != "given" and tau > 1:
+        # The excess entropy of a process is that of all its samples, not of every tau-th.
+        each = _in_units(correlation_sums(x, tau=1, **counting), report.scale)
+        # A smooth series looks deterministic from sample to sample: its noise shows at the longer delay only.
+        if stochastic_below(decompose(each, s_min=s_min, **decomposition)) is not None:
+            result = with_limits(result, each, generator)
     if predictive:
         scan = _scan_predictive(x, result, predictive, generator, _part(progress, shares[3], 1.0))
         result = replace(result, predictive_information=scan)

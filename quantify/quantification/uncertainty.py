@@ -91,8 +91,8 @@ class Replicates:
         """Standard error of `mean`, (4,): what it owes to the blocks, by regression on their weights.
 
         half the difference = weights @ influence + rest, and the variance is the sum of the squared
-        influences, less what the rest adds to it by chance. Without twice as many pairs as blocks, the whole
-        scatter.
+        influences, less what the rest adds to it by chance; what could hide behind that chance is the least
+        that is claimed. Without twice as many pairs as blocks, the whole scatter.
         """
         half, weights = self._half, self.weights[self.usable]
         n, B = weights.shape
@@ -101,7 +101,8 @@ class Replicates:
         inverse = np.linalg.pinv(weights)  # weights add up to 0: their rank is B - 1
         influence = inverse @ half
         rest = ((half - weights @ influence) ** 2).sum(axis=0) / (n - B + 1)
-        return np.sqrt(np.maximum((influence**2).sum(axis=0) - rest * (inverse**2).sum(), 0.0))
+        by_chance = rest * (inverse**2).sum()
+        return np.sqrt(np.maximum((influence**2).sum(axis=0) - by_chance, by_chance))
 
     @property
     def _half(self) -> Floats:
