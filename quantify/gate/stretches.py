@@ -42,7 +42,7 @@ def held(values: Floats, column: int, names: tuple[str, ...]) -> list[Finding]:
             f"{which} constant{of_column(names, column)}, {percent(share)} of the samples; the longest, "
             f"{lengths[worst]:,} samples, begins at sample {starts[worst]:,}. "
             "Pairs within it have distance 0 and count at every scale: E, D and the entropies mix rest and "
-            "motion. Quantify the moving part alone."
+            "motion. Quantify the moving part alone (--start, --stop)."
         )
         stretches = [[int(s), int(k)] for s, k in zip(starts[long], lengths[long], strict=True)]
         found.append(
@@ -180,10 +180,11 @@ def uneven_time(time: ArrayLike, n: int) -> Finding | None:
         said.append(f"{percent(uneven)} of the steps off by more than a tenth")
     text = (
         f"Sampling is not uniform (median step {median:.4g}): {'; '.join(said)}. A delay of so many samples "
-        "is then no fixed time, and vectors across a gap are false. Interpolate to even steps"
+        "is then no fixed time, and vectors across a gap are false. Interpolate to even steps (--missing "
+        "interpolate)"
         + (
             f", or quantify the longest stretch without a gap, samples {edges[longest]:,} to "
-            f"{edges[longest + 1] - 1:,}."
+            f"{edges[longest + 1] - 1:,} (--missing split)."
             if len(edges) > 2
             else "."
         )

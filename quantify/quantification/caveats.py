@@ -171,7 +171,11 @@ def nonstationary(e: Evidence) -> str | None:
         return (
             f"The series is not stationary: its {e.stationarity['feature']} changes, most at sample "
             f"{e.stationarity['change']:,}. The numbers mix different regimes; "
-            + (f"leave out the first {cut:,} samples." if cut else "quantify parts of it.")
+            + (
+                f"leave out the first {cut:,} samples (--start)."
+                if cut
+                else "quantify parts of it (--start, --stop)."
+            )
         )
     return None
 
