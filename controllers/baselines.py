@@ -130,9 +130,9 @@ class SineConfig(RuleConfig):
     """Period in control steps, in [2, 1e6]; 50 steps are a second at 50 Hz."""
     axes: Annotated[int, Range(1, 1000)] = 1
     """Motors per joint or leg, in [1, 1000]: motor i is axis i % axes of joint i // axes."""
-    lag: Annotated[float, Range(-10.0, 10.0)] = 0.0
+    lag: Annotated[float, Range(-10.0, 10.0, on=1.0)] = 0.0
     """Phase lag from one joint to the next in rad, in [-10, 10]; pi alternates neighbours."""
-    axis_lag: Annotated[float, Range(-10.0, 10.0)] = 0.0
+    axis_lag: Annotated[float, Range(-10.0, 10.0, on=1.5)] = 0.0
     """Phase lag from one axis of a joint to the next in rad, in [-10, 10]; pi/2 makes two axes circle."""
 
 

@@ -13,12 +13,17 @@ import numpy as np
 
 from controllers.errors import ControllerError
 
+SWITCHED = 0.25
+"""Share of switches, choices and zeros that are drawn anew when settings are tried out."""
 Rates = TypeVar("Rates", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True)
 class Range:
     """Closed interval [low, high] that a field may lie in, written ``Annotated[float, Range(0, 1)]``.
+
+    `on` is the usual size of what 0 switches off, for those who try out settings: without it a 0 stays 0, and
+    what is not 0 is not switched off.
 
     Examples
     --------
@@ -29,6 +34,7 @@ class Range:
 
     low: float
     high: float
+    on: float = 0.0
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -81,10 +87,11 @@ class RuleConfig:
 
     @classmethod
     def varied(cls, values: Mapping[str, Any], rng: np.random.Generator, factor: float) -> dict[str, Any]:
-        """Names and values in which every number but 0 is multiplied by a factor of its own.
+        """Names and values in which every number is multiplied by a factor of its own, and some are switched.
 
-        Factors lie between 1/`factor` and `factor`, evenly on a logarithmic scale. Numbers are kept within
-        their range, and ints at 1 or more; 0 is something switched off.
+        Factors lie between 1/`factor` and `factor`, evenly on a logarithmic scale; numbers are kept within
+        their range, and ints at 1 or more. One in four of what can be switched is: a bool, a choice, to
+        another of its words, and a number whose range states what it is when `on`, from 0 or to 0.
 
         Examples
         --------
@@ -97,12 +104,9 @@ class RuleConfig:
         hints = typing.get_type_hints(cls, include_extras=True)
         found = dict(values)
         for name, value in values.items():
-            kind, *limits = typing.get_args(hints[name]) or (None,)
-            if kind not in (int, float) or not value or not isinstance(limits[0], Range):
-                continue
-            number = value * factor ** rng.uniform(-1.0, 1.0)
-            number = min(max(number, limits[0].low), limits[0].high)
-            found[name] = max(1, round(number)) if kind is int else float(number)
+            # two draws for every setting, so that what one rule draws does not depend on its values
+            times, switched = factor ** rng.uniform(-1.0, 1.0), rng.random()
+            found[name] = _varied(value, hints[name], times, switched < SWITCHED, switched / SWITCHED)
         return found
 
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -137,6 +141,24 @@ class RuleConfig:
         tuple states a float is made a float here, once.
         """
         return kind(**{name: hint(getattr(self, name)) for name, hint in typing.get_type_hints(kind).items()})
+
+
+def _varied(value: Any, hint: Any, times: float, switch: bool, which: float) -> Any:
+    """A value of a field as `RuleConfig.varied` draws it; `which` in [0, 1) tells which other word."""
+    if typing.get_origin(hint) is Literal:
+        others = [word for word in typing.get_args(hint) if word != value]
+        return others[int(which * len(others))] if switch and others else value
+    if hint is bool:
+        return bool(value) != switch
+    kind, *limits = typing.get_args(hint) or (None,)
+    if kind not in (int, float) or not isinstance(limits[0], Range):
+        return value
+    if switch and limits[0].on:
+        value = 0 if value else limits[0].on
+    number = min(max(value * times, limits[0].low), limits[0].high)
+    if not value:
+        return value if kind is int else 0.0
+    return max(1, round(number)) if kind is int else float(number)
 
 
 def _check_field(owner: str, name: str, value: object, hint: Any) -> None:

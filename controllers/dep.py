@@ -41,13 +41,13 @@ class DEPConfig(RuleConfig):
     """Added to the norm, in [1e-15, 1]: keeps correlations that are mere noise weak."""
     clip_C: Annotated[float, Range(0.0, 1e6)] = 5.0
     """Largest element of C with norm = "global", in [0, 1e6]."""
-    eps_h: Annotated[float, Range(0.0, 1.0)] = 0.0
+    eps_h: Annotated[float, Range(0.0, 1.0, on=0.05)] = 0.0
     """Rate at which h drives a motor away from where it is, in [0, 1]."""
     clip_h: Annotated[float, Range(0.0, 1e6)] = 0.05
     """Largest change of an element of h in one step, but for forgetting, in [0, 1e6]."""
     decay_h: Annotated[float, Range(0.0, 1.0)] = 0.001
     """Share of h that is forgotten per step, in [0, 1]."""
-    eps_M: Annotated[float, Range(0.0, 1.0)] = 0.0
+    eps_M: Annotated[float, Range(0.0, 1.0, on=0.01)] = 0.0
     """Learning rate of the inverse model M, in [0, 1]; 0 keeps M = identity on the joint sensors."""
     clip_M: Annotated[float, Range(0.0, 1e6)] = 0.05
     """Largest change of an element of M in one step, in [0, 1e6]."""

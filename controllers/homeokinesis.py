@@ -29,7 +29,7 @@ class HomeokinesisConfig(ModelConfig):
     """Learning rate of C and h per step, in [0, 100]."""
     C_0: Annotated[float, Range(-10.0, 10.0)] = 1.2
     """Initial weight from each joint's sensor to its own motor, in [-10, 10]."""
-    g_floor: Annotated[float, Range(0.0, 1.0)] = 0.0
+    g_floor: Annotated[float, Range(0.0, 1.0, on=0.05)] = 0.0
     """Added to g' = 1 - a^2 in the rule, so that a saturated neuron still learns, in [0, 1]; 0 is exact."""
     clip_C: Annotated[float, Range(0.0, 1e6)] = 0.05
     """Largest change of an element of C by learning in one step, in [0, 1e6]."""

@@ -33,13 +33,13 @@ class ModelConfig(RuleConfig):
     """Initial weight from each joint's sensor to its own motor, in [-10, 10]."""
     rotation: Annotated[float, Range(-10.0, 10.0)] = 0.0
     """Initial rotation between the two axes of each joint, motors (0, 1), (2, 3), ..., in [-10, 10]."""
-    S_0: Annotated[float, Range(-1.0, 1.0)] = 0.05
+    S_0: Annotated[float, Range(-1.0, 1.0, on=0.05)] = 0.05
     """Initial weight in the model from each sensor to its own next value, in [-1, 1]."""
     extended: bool = False
     """Whether the model learns S, the part of the next sensor values that does not depend on the action."""
-    cause: Annotated[float, Range(0.0, 1.0)] = 0.0
+    cause: Annotated[float, Range(0.0, 1.0, on=0.01)] = 0.0
     """Share of the error, as motors would have caused it, that is added to a when A learns, in [0, 1]."""
-    g_floor: Annotated[float, Range(0.0, 1.0)] = 0.05
+    g_floor: Annotated[float, Range(0.0, 1.0, on=0.05)] = 0.05
     """Added to g' = 1 - a^2 in the rule, so that a saturated neuron still learns, in [0, 1]; 0 is exact."""
     clip_C: Annotated[float, Range(0.0, 1e6)] = 0.015
     """Largest change of an element of C by learning in one step, in [0, 1e6]; TiPI clips each lag alone."""
@@ -47,7 +47,7 @@ class ModelConfig(RuleConfig):
     """Largest change of an element of h by learning in one step, in [0, 1e6]; TiPI clips each lag alone."""
     clip_A: Annotated[float, Range(0.0, 1e6)] = 0.1
     """Largest change of an element of the model in one step, in [0, 1e6]."""
-    damping: Annotated[float, Range(0.0, 1.0)] = 1e-5
+    damping: Annotated[float, Range(0.0, 1.0, on=1e-5)] = 1e-5
     """Pulls C to native * identity and A to the identity with the cube of the distance, in [0, 1]."""
     native: Annotated[float, Range(-10.0, 10.0)] = 1.2
     """The multiple of the identity to which damping pulls C, in [-10, 10]."""

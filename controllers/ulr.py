@@ -32,7 +32,7 @@ class ULRConfig(RuleConfig):
     """Strength of the term that keeps neurons out of saturation, in [0, 100]; 0 turns it off."""
     d: Annotated[int, Range(1, 1000)] = 4
     """Delay in steps over which changes are chained, in [1, 1000]."""
-    decay: Annotated[float, Range(0.0, 1.0)] = 5e-5
+    decay: Annotated[float, Range(0.0, 1.0, on=5e-5)] = 5e-5
     """lambda, the share of C that is forgotten per step, in [0, 1]."""
     c: Annotated[float, Range(1e-9, 1000.0)] = 0.1
     """Added to the norm of the sensor velocity when the response is normalised, in [1e-9, 1000]."""
@@ -44,7 +44,7 @@ class ULRConfig(RuleConfig):
     """Initial coupling along such a chain: +wave to the next joint, -wave to the one before, in [-10, 10]."""
     clip: Annotated[float, Range(0.0, 1e6)] = 0.015
     """Largest change of an element of C or h by learning in one step, in [0, 1e6]."""
-    eps_h: Annotated[float, Range(0.0, 10.0)] = 0.0
+    eps_h: Annotated[float, Range(0.0, 10.0, on=0.001)] = 0.0
     """Learning rate of h per step, in [0, 10]; 0 leaves h at 0."""
 
 

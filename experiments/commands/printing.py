@@ -63,18 +63,18 @@ def _explained(found: Study, feedback: Feedback) -> None:
 
 def compare(found: Comparison, config: object, feedback: Feedback) -> None:
     """Rankings, differences and findings; notes which runs have no numbers."""
-    from experiments.studies.comparison.comparison import failure_words, narrow
+    from experiments.studies.comparison.comparison import failure_words, narrow, run_words
 
-    for robot, summary in found.document["robots"].items():
+    for robot, summary in found.summaries().items():
         console().print(found.ranking(robot).terminal(narrow(summary)))
         if len(found.document["settings"]["controllers"]) > 1:
             pairs = found.pairs(robot)
             console().print(pairs.terminal(pairs.columns))
         for sentence in summary["findings"]:
             put(f"- {sentence}")
-    for row in found.document["rows"]:
+    for row in found.all_rows():
         if row["reason"]:
-            feedback.say(f"{row['robot']} {row['controller']} seed {row['seed']}: {failure_words(row)}")
+            feedback.say(f"{run_words(row)}: {failure_words(row)}")
     put(found.written())
 
 

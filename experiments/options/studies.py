@@ -81,8 +81,12 @@ class Compare(Scales, Physics, Scale):
     """Scales by which controllers are ranked; the others are shown beside."""
     surrogates: Annotated[bool, tyro.conf.arg(help_behavior_hint="(default: they are scored)")] = True
     """Leave out the IAAFT surrogates: of every recording one is scored beside it."""
+    learning: Annotated[bool, tyro.conf.arg(help_behavior_hint="(default: both are compared)")] = True
+    """Leave out the comparison with learning on: as many samples again, while each rule goes on."""
+    preset: str | None = None
+    """Settings by name for the rules that have this preset (docs/controllers.md); others keep theirs."""
     tune: int = 0
-    """Settings tried for each controller and robot beforehand, the same number for all; 0: the defaults."""
+    """Runs to find settings for each controller and robot, the same number for all; 0: the defaults."""
     body_of: str = "ulr"
     """All controllers get the body settings that this one has by default."""
     out: Path = field(default=Path("runs/compare"), metadata=ASIDE)

@@ -19,6 +19,7 @@ from experiments.errors import ExperimentError, FileError, where_raised
 from experiments.pipeline.learn import Learn, learn
 from experiments.pipeline.loop import CONTROLLER, OBSERVED, find_body
 from experiments.pipeline.record import Record, record
+from experiments.runfiles.contents import Recording
 from experiments.runfiles.run_file import label, open_run_file
 from experiments.sweeps.sweep import task_named, workspace
 from quantify.aliases import Floats
@@ -118,13 +119,39 @@ def score(config: Scoring) -> dict[str, Any]:
             recording = run.behaviour(name)
             if recording.reason:
                 return {"reason": f"when frozen, {recording.reason}"}
-            series = recording.sensors[:, wanted.sensor].astype(float)
-            sensor, body = recording.sensors.names[wanted.sensor], {}
-            if observed := recording.tracks.get(OBSERVED):
-                columns = zip(observed.names, observed[:].astype(float).T, strict=True)
-                body = {key: {"mean": float(x.mean()), "std": float(x.std())} for key, x in columns}
-    known = {"reason": "", "sensor": sensor, "std": float(np.std(series)), "body": body}
-    return known | quantified(series, wanted, config.seed)
+            return _scored(recording, config)
+
+
+@task_named("experiments.behaviour:learning")
+def score_learning(config: Scoring) -> dict[str, Any]:
+    """Learn, and quantify what the robot does while it learns on for as long as a recording takes.
+
+    What `score` records with the controller frozen is looked at here with learning on: after the last freeze
+    time and a transient, so many samples. Returns the same numbers.
+    """
+    minutes = config.freezes[-1] + (config.measure.transient + config.measure.samples) * config.control_step
+    with workspace() as folder:
+        who, out = (config.robot, config.controller), folder / "run.h5"
+        path = learn(Learn(*who, minutes, (), config.seed, out, body=config.body, rule=config.rule))
+        with open_run_file(path) as run:
+            if run.learning.reason:
+                return {"reason": f"while learning, {run.learning.reason}"}
+            return _scored(run.learning, config)
+
+
+def _scored(recording: Recording, config: Scoring) -> dict[str, Any]:
+    """The numbers of the last samples of a recording."""
+    wanted = config.measure
+    first = recording.steps - wanted.samples
+    series = recording.sensors[first:, wanted.sensor].astype(float)
+    body = {}
+    if observed := recording.tracks.get(OBSERVED):
+        rows = observed[-(-first // observed.every) :].astype(float)
+        columns = zip(observed.names, rows.T, strict=True)
+        body = {key: {"mean": float(x.mean()), "std": float(x.std())} for key, x in columns}
+    sensor = recording.sensors.names[wanted.sensor]
+    found = {"reason": "", "sensor": sensor, "std": float(np.std(series)), "body": body}
+    return found | quantified(series, wanted, config.seed)
 
 
 def try_first_steps(config: Scoring) -> None:

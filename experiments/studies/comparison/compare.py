@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from controllers import PRESETS
 from experiments.errors import ExperimentError, FileError
 from experiments.feedback import SILENT, Feedback
 from experiments.options.studies import Compare, ScaleKind
@@ -27,6 +28,7 @@ from experiments.studies.scoring import (
     over,
     rank_value,
     score,
+    score_learning,
     try_first_steps,
     value,
     yardstick,
@@ -60,23 +62,33 @@ def compare(config: Compare, feedback: Feedback = SILENT) -> Comparison:
     tuned = tune(starts, config.tune, config.rank, partial(run, title="tune"))
     # Seed by seed: an unfinished comparison has some seeds of everything.
     tasks = [replace(task, seed=seed) for seed in seeds for task in tuned.starts]
-    rows = [
-        {"robot": task.robot, "controller": task.controller, "seed": task.seed} | result
-        for task, result in zip(tasks, run(tasks, title="compare"), strict=True)
-    ]
-    summaries = {}
-    for robot in robots:
-        mine = [row for row in rows if row["robot"] == robot]
-        summary = summarise(mine, controllers, config.rank)
-        summaries[robot] = summary | {"findings": findings(summary, mine)}
-    total = _cost(cost(store, score, [*tuned.runs, *tasks]), len(tuned.runs))
-    content: dict[str, Any] = {"fairness": _fairness(config, tuned), "tuning": tuned.tried}
-    content |= {"robots": summaries, "cost": total, "rows": rows}
+    content: dict[str, Any] = {"fairness": fairness(config, tuned), "tuning": tuned.tried}
+    content |= _ranked(config, tasks, run(tasks, title="compare"))
+    costs = cost(store, score, [*tuned.runs, *tasks])
+    if config.learning:
+        on = partial(sweep, score_learning, store=store, scale=config, keep=config.keep, feedback=feedback)
+        content["learning_on"] = _ranked(config, tasks, on(tasks, title="compare, learning on"))
+        costs += cost(store, score_learning, tasks)
+    content["cost"] = _cost(costs, len(tuned.runs))
     found = Comparison(document_of("compare", config, content))
     texts = {".csv": found.csv(), ".md": found.markdown()}
     others = [write_text(stem.with_suffix(suffix), text) for suffix, text in texts.items()]
     found = found.save(stem, "html", "json", "png", "pdf")
     return replace(found, files=(*found.files, *others))
+
+
+def _ranked(config: Compare, tasks: list[Scoring], results: list[Row]) -> dict[str, Any]:
+    """Rows of the grid, and for each robot what they say."""
+    rows = [
+        {"robot": task.robot, "controller": task.controller, "seed": task.seed} | result
+        for task, result in zip(tasks, results, strict=True)
+    ]
+    summaries = {}
+    for robot in config.robots:
+        mine = [row for row in rows if row["robot"] == robot]
+        summary = summarise(mine, config.controllers, config.rank)
+        summaries[robot] = summary | {"findings": findings(summary, mine)}
+    return {"robots": summaries, "rows": rows}
 
 
 def _spare_another(path: Path, config: Compare) -> None:
@@ -112,7 +124,13 @@ def start(config: Compare, robot: str, controller: str) -> Scoring:
     except ExperimentError as error:
         raise ExperimentError(f"--body-of: {error}") from error
     body = resolve(Learn(robot, config.body_of, config.minutes, (freeze,), engine=config.engine)).body
-    rule = resolve(Learn(robot, controller, config.minutes, (freeze,))).rule
+    preset = config.preset if config.preset in PRESETS.get(controller, {}) else None
+    if config.preset and not any(config.preset in PRESETS.get(name, {}) for name in config.controllers):
+        known = ", ".join(f"{name}: {' '.join(PRESETS[name])}" for name in PRESETS)
+        raise ExperimentError(
+            f"--preset {config.preset}: none of these controllers has it; there are {known}"
+        )
+    rule = resolve(Learn(robot, controller, config.minutes, (freeze,), preset=preset)).rule
     return Scoring(robot, controller, 1, (freeze,), body, rule, yardstick(config, robot))
 
 
@@ -183,24 +201,32 @@ def _entry(name: str, rows: list[Row], scores: list[float], scales: str) -> dict
     }
 
 
-def _fairness(config: Compare, tuned: Tuned) -> dict[str, Any]:
+def fairness(config: Compare, tuned: Tuned) -> dict[str, Any]:
     """What all runs share, and where they differ."""
     first = {(task.robot, task.controller): task for task in tuned.starts}
     shared = {robot: first[robot, config.controllers[0]] for robot in config.robots}
     origins = tomllib.loads(Path(__file__).with_name("origins.toml").read_text("utf-8"))
     return {
         "same for all": "body, its noise, seeds, learning time, samples, quantifier settings",
+        "budget": f"{len(tuned.runs)} tuning runs, {config.tune} at most for each controller and robot",
         "bodies": {robot: task.body for robot, task in shared.items()},
         "quantifier": {robot: deciding(task.measure) for robot, task in shared.items()},
         "rules": {
             name: {
                 "origin": tuned_words(config.tune, [by[name] for by in tuned.tried.values()])
-                + origins.get(name, "given by the user"),
+                + _origin(name, config.preset, origins),
                 "settings": {robot: first[robot, name].rule for robot in config.robots},
             }
             for name in config.controllers
         },
     }
+
+
+def _origin(name: str, preset: str | None, origins: dict[str, str]) -> str:
+    """Where the settings of a rule come from."""
+    if preset and preset in (known := PRESETS.get(name, {})):
+        return f"preset {preset}: {known[preset].source}"
+    return origins.get(name, "given by the user")
 
 
 def _cost(costs: list[dict[str, float]], tuning: int) -> dict[str, float]:
@@ -216,10 +242,10 @@ def _cost(costs: list[dict[str, float]], tuning: int) -> dict[str, float]:
 
 
 # Tuning: settings for every rule at the same price. Random search around the defaults knows nothing about any
-# rule, so that none is favoured: the defaults are the first candidate, and in the others every number that is
-# not 0 is multiplied by a factor of its own, drawn between 1/4 and 4 (a 0 is something switched off), and
-# kept within its range. Each candidate gets one run, all with the same seed, which the comparison does not
-# use; equal ones share it.
+# rule, so that none is favoured: the defaults are the first candidate, and in the others every number is
+# multiplied by a factor of its own, drawn between 1/4 and 4, and kept within its range; one in four of the
+# switches, the choices, and of the numbers that switch something off with a 0 is drawn anew. Each candidate
+# gets one run, all with the same seed, which the comparison does not use; equal ones share it.
 
 
 @dataclass(frozen=True)
@@ -267,13 +293,14 @@ def tuned_words(number: int, tried: Iterable[Sequence[Any]]) -> str:
     if not counts:
         return ""
     if counts == [1] and number > 1:
-        return "not tuned: the rule has no number that could be varied; default: "
+        return "not tuned: the rule has no setting that could be varied; default: "
     distinct = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     drawn = "" if counts == [number] else f" ({number} were drawn, the others were equal)"
     return (
-        f"the best of {distinct} settings{drawn}, by core complexity in one run each with a seed of its own: "
-        "the default, and others in which every number but 0 is multiplied by a factor of its own between "
-        f"1/{FACTOR:g} and {FACTOR:g} and kept within its range; default: "
+        f"the best of {distinct} settings{drawn}, by core complexity when frozen in one run each with a seed "
+        "of its own: the default, and others in which every number is multiplied by a factor of its own "
+        f"between 1/{FACTOR:g} and {FACTOR:g}, and one in four of the switches, choices and zeros is drawn "
+        "anew; default: "
     )
 
 

@@ -6,16 +6,19 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.feedback import plural
 from experiments.reports.tables import Table
 from experiments.studies.scoring import COVERED, Row, sensors_of, value
-from experiments.studies.study import Study
+from experiments.studies.study import Study, frame
 from quantify import plots
 from quantify.aliases import Figure
 from quantify.plain import flat
 from quantify.statistics import interval, number
+
+if TYPE_CHECKING:
+    import pandas
 
 Summary = dict[str, Any]
 
@@ -24,6 +27,8 @@ SCALE_WORDS = {
     "relative": "scales relative to the amplitude",
     "auto": "scales chosen for each behaviour",
 }
+ON = ", learning on"
+"""Follows the name of a robot whose rules went on learning."""
 LEVEL = 0.05
 """Differences with a corrected p-value below this count as shown."""
 KAPPA = 0.5
@@ -61,9 +66,20 @@ class Comparison(Study):
     title = "Controllers compared by core complexity"
     _template = "comparison.html"
 
+    def summaries(self) -> dict[str, Summary]:
+        """What was found by robot, and by "ROBOT, learning on" for rules that went on learning."""
+        on = self.document.get("learning_on", {"robots": {}})["robots"]
+        return self.document["robots"] | {f"{robot}{ON}": summary for robot, summary in on.items()}
+
+    def _rows(self, robot: str) -> list[Row]:
+        """The runs behind one of the summaries."""
+        name = robot.removesuffix(ON)
+        part = self.document if name == robot else self.document["learning_on"]
+        return [row for row in part["rows"] if row["robot"] == name]
+
     def ranking(self, robot: str) -> Table:
         """The controllers of one robot by rank."""
-        summary = self.document["robots"][robot]
+        summary = self.summaries()[robot]
         others = {kind: SCALE_HEADS[kind] for kind in summary["ranking"][0]["E_core_by_scales"]}
         *before, surrogate = QUANTITIES
         heads = {
@@ -87,7 +103,7 @@ class Comparison(Study):
 
     def pairs(self, robot: str) -> Table:
         """The differences between one robot's controllers, paired by seed; no rows if there is only one."""
-        summary = self.document["robots"][robot]
+        summary = self.summaries()[robot]
         heads = {"pair": "", "E_core": "", "p": "", "p (Holm)": "", "shown": f"p (Holm) is below {LEVEL:g}"}
         rows = []
         for pair in summary["pairs"]:
@@ -100,23 +116,33 @@ class Comparison(Study):
         """Every run, and what speaks against its numbers."""
         heads = {"run": "", "E_core": "core complexity", **dict(QUANTITIES.values())}
         rows = []
-        for row in self.document["rows"]:
+        for row in self.all_rows():
             scales = self.document["settings"]["rank"]
             found = [value(row, scales, name) for name in ("E_core", *QUANTITIES)]
             against = failure_words(row) or " ".join(row["caveats"]) or "-"
-            name = f"{row['robot']} {row['controller']} seed {row['seed']}"
-            rows.append([name, *("-" if n is None else f"{n:.2f}" for n in found), against])
+            rows.append([run_words(row), *("-" if n is None else f"{n:.2f}" for n in found), against])
         return Table(heads | {"what speaks against": ""}, rows, "All runs", wide=(len(heads),))
+
+    def to_frame(self) -> pandas.DataFrame:
+        """All runs as a pandas data frame, nested values as `common.E_core` and so on."""
+        return frame(self.all_rows())
+
+    def all_rows(self) -> list[Row]:
+        """Every run, frozen or with learning on, and which of them it is, if both were done."""
+        if "learning_on" not in self.document:
+            return list(self.document["rows"])
+        both = {"frozen": self.document["rows"], "learning on": self.document["learning_on"]["rows"]}
+        return [{"behaviour": behaviour} | row for behaviour, rows in both.items() for row in rows]
 
     def tables(self) -> list[Table]:
         """For each robot the ranking and, if there are several controllers, their differences."""
         several = len(self.document["settings"]["controllers"]) > 1
         shown = (self.ranking, self.pairs) if several else (self.ranking,)
-        return [table(robot) for robot in self.document["robots"] for table in shown]
+        return [table(robot) for robot in self.summaries() for table in shown]
 
     def sentences(self) -> list[str]:
         """What can be said about each robot's controllers, in the order of importance."""
-        robots = self.document["robots"]
+        robots = self.summaries()
         named = len(robots) > 1
         return [f"{robot}: {s}" if named else s for robot, found in robots.items() for s in found["findings"]]
 
@@ -130,14 +156,20 @@ class Comparison(Study):
     def _recorded(self) -> str:
         settings = self.document["settings"]
         freeze = settings["minutes"] if settings["freeze"] is None else settings["freeze"]
-        return f"Frozen after {freeze:g} minutes of learning, {settings['samples']:,} samples each."
+        words = f"Frozen after {freeze:g} minutes of learning, {settings['samples']:,} samples each."
+        if "learning_on" in self.document:
+            words += (
+                " Learning on: as many samples from the same minute on while the rule goes on; rules with "
+                "fast synapses live by their change."
+            )
+        return words
 
     def figure(self) -> Figure:
         """Complexity, dimension, amplitude and predictive information of all controllers and seeds."""
         panels = {}
-        for robot, summary in self.document["robots"].items():
+        for robot, summary in self.summaries().items():
             scales = summary["scales"]
-            mine = runs_of((row for row in self.document["rows"] if row["robot"] == robot), summary)
+            mine = runs_of(self._rows(robot), summary)
             panels[f"{robot}, on {SCALE_WORDS[scales]}"] = {
                 name: {what: [value(row, scales, what) for row in rows] for what in ("E_core", *QUANTITIES)}
                 for name, rows in mine.items()
@@ -146,7 +178,7 @@ class Comparison(Study):
 
     def markdown(self) -> str:
         """The rankings as Markdown tables, with the sentences below each."""
-        robots = self.document["robots"]
+        robots = self.summaries()
         legend = self.ranking(next(iter(robots))).legend()
         text = [f"# {self.title}", f"`{self.document['command']}`", f"{self._recorded()} {legend}"]
         for robot, summary in robots.items():
@@ -158,7 +190,7 @@ class Comparison(Study):
         """One line per run, nested numbers as common.E_core and so on."""
         rows: list[dict[str, Any]] = [
             {key: " ".join(cell) if isinstance(cell, list) else cell for key, cell in flat(row).items()}
-            for row in self.document["rows"]
+            for row in self.all_rows()
         ]
         text = io.StringIO()
         writer = csv.DictWriter(text, dict.fromkeys(key for row in rows for key in row), lineterminator="\n")
@@ -176,6 +208,12 @@ def narrow(summary: Summary) -> dict[str, str]:
     if any(entry["surrogate"] for entry in summary["ranking"]):
         names.append(surrogate)
     return {name: shown.get(name, name) for name in (*names, "no value", "no range")}
+
+
+def run_words(row: Row) -> str:
+    """Which run this is."""
+    behaviour = ON if row.get("behaviour") == "learning on" else ""
+    return f"{row['robot']} {row['controller']} seed {row['seed']}{behaviour}"
 
 
 def failure_words(row: Row) -> str:
@@ -338,4 +376,3 @@ def _seeds(summary: Summary) -> str:
     """On how many seeds one robot's ranking rests, such as "8 of 10 seeds"."""
     used, lost = summary["ranking"][0]["runs"], len(summary["left_out"])
     return f"{used} of {used + lost} seeds" if lost else plural(used, "seed")
-

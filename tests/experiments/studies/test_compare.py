@@ -12,7 +12,7 @@ import pytest
 from experiments.cli import main
 from experiments.errors import ExperimentError, FileError
 from experiments.pipeline.learn import Learn, resolve
-from experiments.studies.comparison.compare import Compare, compare, start
+from experiments.studies.comparison.compare import Compare, Tuned, compare, fairness, start
 
 CONTROLLERS = ("ulr", "sine", "random")
 
@@ -31,7 +31,8 @@ def small(made_once: Callable[..., Path]) -> Path:
 
 def test_a_small_comparison_leaves_table_figure_page_and_numbers(small: Path) -> None:
     document = json.loads((small / "compare.json").read_text())
-    assert [row["reason"] for row in document["rows"]] == [""] * 6
+    for rows in (document["rows"], document["learning_on"]["rows"]):
+        assert [row["reason"] for row in rows] == [""] * 6
     (summary,) = document["robots"].values()
     ranked = {e["controller"]: e for e in summary["ranking"]}
     assert set(ranked) == set(CONTROLLERS)
@@ -39,18 +40,22 @@ def test_a_small_comparison_leaves_table_figure_page_and_numbers(small: Path) ->
     assert ranked["sine"]["std"]["value"] > 2 * ranked["ulr"]["std"]["value"]
     assert ranked["sine"]["E_core"]["value"] > 1 > ranked["ulr"]["E_core"]["value"]
     assert len(summary["pairs"]) == 3
+    (on,) = document["learning_on"]["robots"].values()
+    assert {e["controller"] for e in on["ranking"]} == set(CONTROLLERS) and len(on["pairs"]) == 3
     page = (small / "compare.html").read_text()
-    assert page.count("<tr>") == 2 + 3 + 3 + 1 + 6 and "http" not in page.replace("http-equiv", "")
+    # frozen and with learning on: two heads, rankings and pairs each; then all runs
+    assert page.count("<tr>") == 2 * (2 + 3 + 3) + 1 + 12 and "http" not in page.replace("http-equiv", "")
     assert (small / "compare.png").read_bytes()[:4] == b"\x89PNG"
     assert (small / "compare.pdf").read_bytes()[:4] == b"%PDF"
-    assert len((small / "compare.csv").read_text().splitlines()) == 7
-    assert (small / "compare.md").read_text().count("\n| ") == 4
-    assert document["cost"]["tasks"] == 6 and document["cost"]["cpu_s"] > 0
+    assert "hexapod, learning on: controllers by core complexity" in page and "Learning on: as many" in page
+    assert len((small / "compare.csv").read_text().splitlines()) == 13
+    assert (small / "compare.md").read_text().count("\n| ") == 2 * 4
+    assert document["cost"]["tasks"] == 12 and document["cost"]["cpu_s"] > 0
 
 
 def test_all_controllers_are_treated_alike(small: Path) -> None:
     configs = [json.loads(path.read_text())["config"] for path in (small / "store").glob("*.json")]
-    assert len(configs) == 6
+    assert len(configs) == 12
     for part in ("body", "measure", "freezes"):
         assert all(config[part] == configs[0][part] for config in configs)
     rules = json.loads((small / "compare.json").read_text())["fairness"]["rules"]
@@ -67,15 +72,19 @@ def test_a_finished_comparison_is_read_and_shown_again(
     found = compare(small_comparison(out))
     assert found.document == document
     assert {path.suffix for path in found.files} == {".html", ".json", ".png", ".pdf", ".csv", ".md"}
-    assert len(found.to_frame()) == 6 and "common.E_core" in found.to_frame()
-    assert "<table" in found._repr_html_() and len(found.tables()) == 2
+    assert len(found.to_frame()) == 12 and "common.E_core" in found.to_frame()
+    assert set(found.to_frame()["behaviour"]) == {"frozen", "learning on"}
+    assert "<table" in found._repr_html_() and len(found.tables()) == 4
     assert capsys.readouterr().out == ""
     words = ["--robots", "hexapod", "--controllers", *CONTROLLERS, "--seeds", "2", "--minutes", "0.05"]
     words += ["--samples", "1000", "--transient", "50", "--out", str(out), "--quiet"]
     assert main(["compare", *words]) == 0
     text = capsys.readouterr().out
     assert "hexapod: controllers by core complexity on scales common to all" in text
-    assert "hexapod: differences paired by seed" in text and f"- {found.sentences()[0]}" in text
+    assert (
+        "hexapod: differences paired by seed" in text
+        and f"- {document['robots']['hexapod']['findings'][0]}" in text
+    )
     assert f"written: {out / 'compare.html'}, .json" in text
     assert {path: path.stat().st_mtime_ns for path in (out / "store").iterdir()} == before
 
@@ -84,6 +93,28 @@ def test_the_snake_has_one_body_under_all_controllers() -> None:
     config = Compare(("snake",), seeds=1)
     bodies = [start(config, "snake", name).body for name in ("ulr", "dep")]
     assert bodies[0] == bodies[1] == resolve(Learn("snake", "ulr")).body
+
+
+def test_what_learning_on_sees_is_the_rule_at_work(small: Path) -> None:
+    """The sine has nothing to learn: but for where it stands it does the same. ULR goes on from its copy."""
+    document = json.loads((small / "compare.json").read_text())
+    frozen, on = (
+        {(row["controller"], row["seed"]): row["std"] for row in rows}
+        for rows in (document["rows"], document["learning_on"]["rows"])
+    )
+    assert frozen.keys() == on.keys()
+    assert on["sine", 1] == pytest.approx(frozen["sine", 1], rel=0.25)
+    assert on["ulr", 1] != frozen["ulr", 1]
+
+
+def test_a_preset_is_given_to_those_that_have_it_and_said() -> None:
+    config = Compare(("hexapod",), ("dep", "sine"), preset="authors-humanoid", tune=2)
+    starts = [start(config, "hexapod", name) for name in config.controllers]
+    assert starts[0].rule["kappa"] == 1.4 and starts[1] == start(Compare(), "hexapod", "sine")
+    found = fairness(config, Tuned(starts, starts, {}))
+    assert found["rules"]["dep"]["origin"].startswith("preset authors-humanoid: Der & Martius 2015")
+    assert found["rules"]["sine"]["origin"].startswith("no learning")
+    assert found["budget"] == "2 tuning runs, 2 at most for each controller and robot"
 
 
 @pytest.mark.parametrize(
@@ -98,6 +129,7 @@ def test_the_snake_has_one_body_under_all_controllers() -> None:
         ({"robots": ("hexapot",)}, "unknown robot 'hexapot'; did you mean 'hexapod'"),
         ({"controllers": ("url",)}, "unknown controller 'url'; did you mean 'ulr'"),
         ({"controllers": ()}, "give at least one of --controllers"),
+        ({"preset": "nix"}, "--preset nix: none of these controllers has it; there are tipi: authors"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_anything_runs(

@@ -42,9 +42,12 @@ def test_a_behaviour_of_a_run(small_run: Path, tmp_path: Path) -> None:
     run = copy_run(small_run, tmp_path / "run.h5")
     found = ex.convergence(run, freeze=0.1, m_max=3, samples=2000, replicates=5, out=tmp_path / "c.pdf")
     # The delay is the robot's own.
-    assert found.document["convergence"]["tau"]["chosen"] == q.Quantification.from_dict(
-        json.loads(run.with_name("run.0.1min.complexity.json").read_text())["result"]
-    ).settings["tau"]
+    assert (
+        found.document["convergence"]["tau"]["chosen"]
+        == q.Quantification.from_dict(
+            json.loads(run.with_name("run.0.1min.complexity.json").read_text())["result"]
+        ).settings["tau"]
+    )
     assert "run.h5 0.1min, " in found.title
     assert [path.name for path in found.files] == ["c.json", "c.pdf"]
 

@@ -1,6 +1,7 @@
 """Tuning: the same price for every rule, the same draws for everyone, and what it cost is said."""
 
 import json
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +52,10 @@ def test_equal_candidates_are_run_once_and_all_that_were_tried_are_told() -> Non
 
 def test_words_about_tuning_claim_no_more_than_was_done() -> None:
     assert tuned_words(0, []) == ""
-    assert tuned_words(4, [[1], [1]]).startswith("not tuned: the rule has no number that could be varied")
+    assert tuned_words(4, [[1], [1]]).startswith("not tuned: the rule has no setting that could be varied")
     assert tuned_words(1, [[1], [1]]).startswith("the best of 1 settings, by")
     assert tuned_words(4, [[1] * 4, [1] * 4]).startswith("the best of 4 settings, by core complexity")
-    assert "every number but 0" in tuned_words(4, [[1] * 4])
+    assert "one in four of the switches, choices and zeros" in tuned_words(4, [[1] * 4])
     assert tuned_words(4, [[1] * 2, [1] * 3]).startswith(
         "the best of 2 to 3 settings (4 were drawn, the others were equal)"
     )
@@ -62,6 +63,7 @@ def test_words_about_tuning_claim_no_more_than_was_done() -> None:
 
 def test_a_tuned_comparison_says_what_was_tried_and_what_it_cost(tmp_path: Path) -> None:
     quick: dict[str, Any] = {"minutes": 0.02, "samples": 1000, "transient": 20, "surrogates": False}
+    quick["learning"] = False
     config = Compare(("hexapod",), ("sine",), seeds=1, tune=2, out=tmp_path, jobs=1, **quick)
     document = compare(config).document
     rule = document["fairness"]["rules"]["sine"]
@@ -74,26 +76,37 @@ def test_a_tuned_comparison_says_what_was_tried_and_what_it_cost(tmp_path: Path)
     listed = json.loads((tmp_path / "compare.json").read_text())["tuning"]["hexapod"]["sine"]
     assert {t["settings"]["period"]: t["E_core"] for t in listed} == tried
     assert (document["cost"]["tasks"], document["cost"]["tuning_tasks"]) == (3, 2)
+    assert document["fairness"]["budget"] == "2 tuning runs, 2 at most for each controller and robot"
 
 
 @pytest.mark.parametrize("name", sorted(controllers.REGISTRY))
-def test_candidates_vary_what_is_switched_on_within_its_range(name: str) -> None:
+def test_candidates_vary_numbers_switches_choices_and_zeros_within_their_range(name: str) -> None:
     first = start(Compare(), "snake", name)
-    found = candidates(first, 40)
-    assert len(found) == 40 and found[0].rule == first.rule
-    assert candidates(first, 40) == found
+    found = candidates(first, 80)
+    assert len(found) == 80 and found[0].rule == first.rule
+    assert candidates(first, 80) == found
     assert {c.seed for c in found} == {1_000_000}
+    config = controllers.REGISTRY[name].Config
+    hints = typing.get_type_hints(config, include_extras=True)
     for key, default in first.rule.items():
         drawn = [c.rule[key] for c in found]
         assert {type(v) for v in drawn} == {type(default)}
-        if isinstance(default, bool | str) or default == 0:
-            assert drawn == [default] * 40
-        else:
+        if isinstance(default, bool | str):
+            words = {True, False} if isinstance(default, bool) else set(typing.get_args(hints[key]))
+            assert set(drawn) == words
+            # one in four, within four standard deviations of the binomial distribution
+            assert 0.05 < np.mean([value != default for value in drawn]) < 0.45
+            continue
+        usual = hints[key].__metadata__[0].on
+        assert (0 in drawn) == (usual > 0 or default == 0)
+        on = [value for value in drawn if value]
+        assert bool(on) == (default != 0 or usual > 0)
+        if on:
             # Rounded to whole numbers and cut at the limits, but never further than a factor of 4.
-            ratio = np.array(drawn) / default
-            assert ratio.max() <= 4.5 and ratio.min() >= 0.2 and len(set(drawn)) > 2
+            ratio = np.array(on) / (default or usual)
+            assert ratio.max() <= 4.5 and ratio.min() >= 0.2 and len(set(on)) > 2
     for candidate in found:
-        controllers.REGISTRY[name].Config.from_mapping(candidate.rule)
+        config.from_mapping(candidate.rule)
 
 
 def test_the_best_candidate_wins_and_failures_lose() -> None:
