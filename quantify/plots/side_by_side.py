@@ -120,4 +120,5 @@ def _dots(ax: Any, values: Sequence[float | None], y: float, **look: Any) -> Non
     """The values that exist, at heights at which they do not hide one another."""
     found = [v for v in values if v is not None]
     heights = y + (np.linspace(-0.2, 0.2, len(found)) if len(found) > 1 else np.zeros(len(found)))
-    ax.plot(found, heights, "o", mfc="white", clip_on=False, **look)
+    (dots,) = ax.plot(found, heights, "o", mfc="white", clip_on=False, **look)
+    dots.set_in_layout(bool(found))  # nothing lies in the corner of the figure, and would need room there

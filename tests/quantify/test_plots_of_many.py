@@ -72,3 +72,11 @@ def test_core_is_seen_below_memory_where_state_is_nothing() -> None:
     lines = {bars.get_label(): bars.lines[0] for bars in figure.axes[0].containers}
     core, memory = lines["core = state + memory"], lines["memory"]
     assert core.get_zorder() <= memory.get_zorder() and core.get_linewidth() > 2 * memory.get_linewidth()
+
+
+@pytest.mark.filterwarnings("error:constrained_layout not applied")
+def test_a_group_without_values_needs_no_room() -> None:
+    """An empty line lies in the corner of the figure: with it in the layout the upper row lost its size."""
+    some, none = ({name: values for name in NAMES} for values in ([1.0, 2.0], [None, None]))
+    figure = plots.groups({"day": {"all": some, "dead": none}, "night": {"all": some, "dead": none}})
+    figure.draw_without_rendering()
