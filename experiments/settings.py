@@ -96,7 +96,7 @@ class Changes(Physics):
     """What differs from the defaults of the robot and the rule."""
 
     body: KeysAndValues = field(default_factory=dict)
-    """Settings of the body that differ from its defaults."""
+    """Settings of the body that differ from its defaults; preset=lpzrobots stands for a whole set of them."""
     rule: KeysAndValues = field(default_factory=dict)
     """Settings of the learning rule that differ from its defaults."""
     preset: str | None = None

@@ -26,6 +26,7 @@ from robots.foreign import PlainBody, as_body, name_of
 from robots.hexapod import Hexapod, HexapodConfig
 from robots.motion_summary import motion_in_windows, motion_in_words
 from robots.observed import Description, Observed, longest_stays, peak
+from robots.presets import body_preset
 from robots.registry import ROBOTS, RobotEntry, describe, description_of, find, name_mode, registered_name
 from robots.sheet import contact_sheet, data_sheet
 from robots.snake import Snake, SnakeConfig
@@ -50,6 +51,7 @@ __all__ = [
     "Spherical",
     "SphericalConfig",
     "as_body",
+    "body_preset",
     "contact_sheet",
     "data_sheet",
     "default_engine",

@@ -62,7 +62,11 @@ def resolve(config: Learn, rule: type[Controller] | None = None, live: bool = Fa
     if config.preset:
         with refusing(controllers.ControllerError):
             given["rule"] = dict(controllers.preset(config.controller, config.preset).settings)
-    changes = given["body"] | config.body
+    named = config.body.get("preset")
+    with refusing(robots.RobotError):
+        preset = robots.body_preset(config.robot, str(named)) if named is not None else {}
+    own = {name: value for name, value in config.body.items() if name != "preset"}
+    changes = given["body"] | preset | own
     if config.engine:
         changes["engine"] = config.engine
     if live:
