@@ -28,7 +28,7 @@ _LPZ = "lpzrobots (Der, Martius and others)"
 _DEP_HEXAPOD = Preset(
     {},
     "Der & Martius 2015 (PNAS 112 E6224), supplement, hexapod: tau_C .7 s, kappa 2.2, each motor normalised "
-    "alone, h 0; their body has joint sensors only",
+    "alone, h 0; their body has joint sensors only, and their program a rate of .05 and d = 4",
 )
 _DEP_HUMANOID = Preset(
     {"rate": 0.005, "kappa": 1.4, "norm": "global", "eps_h": 0.05},

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controllers import REGISTRY, make
+from controllers import PRESETS, REGISTRY, make
 
 TEXT = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
@@ -58,3 +58,11 @@ def test_the_table_has_every_rule_and_its_defaults():
                 if isinstance(actual, bool)
                 else (value == actual if isinstance(actual, str) else float(value) == pytest.approx(actual))
             ), f"{name}.{field} is {actual}, the table says {value}"
+
+
+def test_the_table_of_presets_is_complete_and_has_their_sources():
+    for rule, presets in PRESETS.items():
+        for name, preset in presets.items():
+            (row,) = re.findall(rf"^\| {rule} \| `{name}` \|.*$", TEXT, flags=re.MULTILINE)
+            assert preset.source in row
+            assert all(f"`{key}`" in row for key in preset.settings)
