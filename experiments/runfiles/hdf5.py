@@ -182,19 +182,24 @@ def opened_as_far_as_possible(path: Path) -> Iterator[h5py.File | None]:
 
 
 def walk(
-    group: h5py.Group, prefix: str = "", above: tuple[h5py.Group, ...] = ()
+    group: h5py.Group, prefix: str = "", above: tuple[int, ...] = ()
 ) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
-    """All objects that can be reached; a branch that cannot be read, or leads back, is passed over."""
+    """All objects that can be reached; a branch that cannot be read, or leads back, is passed over.
+
+    `above` holds the addresses of the groups on the way here.
+    """
     names = []
     with suppress(*DAMAGE):
         names = [name for name in group if isinstance(name, str)]  # bytes: not even the name is intact
+        above = (*above, h5py.h5o.get_info(group.id).addr)
     for name in names:
         with suppress(*DAMAGE):
             item = group[name]
-            if item not in (*above, group):
+            if not isinstance(item, h5py.Group):
                 yield prefix + name, item
-                if isinstance(item, h5py.Group):
-                    yield from walk(item, f"{prefix}{name}/", (*above, group))
+            elif h5py.h5o.get_info(item.id).addr not in above:
+                yield prefix + name, item
+                yield from walk(item, f"{prefix}{name}/", above)
 
 
 def readable_rows(dataset: h5py.Dataset, size: int) -> int:

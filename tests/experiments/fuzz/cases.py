@@ -67,11 +67,11 @@ def impatiently() -> Iterator[None]:
     """Interrupt, as a user would, whatever works for longer than a moment: a day's work is no fault."""
     advance, left = experiments.pipeline.loop.Loop.advance, [2000]
 
-    def step(self: Any, start: int, stop: int, first: int = 0) -> Any:
+    def step(self: Any, start: int, stop: int, *rest: Any, **more: Any) -> Any:
         left[0] -= stop - start
         if left[0] < 0:
             raise Enough
-        return advance(self, start, stop, first)
+        return advance(self, start, stop, *rest, **more)
 
     def never(*_: Any, **__: Any) -> Any:
         raise Enough
@@ -118,7 +118,7 @@ def attempt(family: Family, numbers: range, folder: Path) -> None:
     """Some cases of a family, each from its own number; fails at the first that goes wrong."""
     for start in range(numbers.start, numbers.stop, BATCH):
         batch = range(start, min(start + BATCH, numbers.stop))
-        said = in_child(lambda batch=batch: _all(family, batch, folder), seconds=SECONDS)
+        said = in_child(lambda batch=batch: _all(family, batch, folder), seconds=6 * SECONDS)
         assert said == "all went well", said if "\n" in said else f"{last(folder)}: {said or 'it died'}"
 
 
@@ -130,11 +130,13 @@ def _all(family: Family, numbers: range, folder: Path) -> str:
         shutil.rmtree(here, ignore_errors=True)
         here.mkdir()
         os.chdir(here)
-        signal.alarm(SECONDS)
+        note.write_text(f"{family.__name__} {number}")
+        # Of the processor, which may be busy with others; whoever sleeps is woken in the end.
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        signal.alarm(6 * SECONDS)
         case = family(random.Random(f"{family.__name__} {number}"), here)
         words = f"{family.__name__} {number}: {case.about}: selforg {' '.join(case.words)}"
         note.write_text(words, errors="backslashreplace")
-        signal.alarm(SECONDS)
         if wrong := judged(case):
             return f"{words}\n{wrong}"
     return "all went well"

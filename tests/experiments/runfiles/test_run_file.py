@@ -15,7 +15,7 @@ import pytest
 from experiments.errors import FileError
 from experiments.pipeline.learn import Learn, learn
 from experiments.pipeline.record import Record, record
-from experiments.runfiles import growing
+from experiments.runfiles import growing, hdf5
 from experiments.runfiles.atomic import writing
 from experiments.runfiles.contents import CHUNK, Rows, replacing_recordings
 from experiments.runfiles.growing import GrowingFile, Track, pack, read_state, unpack
@@ -356,3 +356,19 @@ def test_no_damage_ends_in_anything_but_a_clear_error(tmp_path: Path, run_file: 
         path.unlink()
         out.unlink(missing_ok=True)
     assert outcomes >= {"refused", "saved"}
+
+
+def test_a_link_that_leads_back_is_not_followed(learned_run: Path, tmp_path: Path) -> None:
+    """A group that holds the file itself: reading refuses it, salvage takes everything once."""
+    path = Path(shutil.copy(learned_run, tmp_path / "run.h5"))
+    with h5py.File(path, "r+") as file:
+        for name in ("learning", "frozen", "/"):
+            file[name]["back"] = file["/"]
+        assert [name for name, _ in hdf5.walk(file) if name.endswith("sensors")] == [
+            *("frozen/0.05min/sensors", "frozen/0.1min/sensors", "learning/sensors")
+        ]
+    with pytest.raises(FileError, match="300 rows of learning can be saved"):
+        open_run_file(path)
+    assert salvage(Salvage(path, tmp_path / "new.h5"))["learning/sensors"] == 300
+    with open_run_file(tmp_path / "new.h5") as run:
+        assert list(run.frozen) == ["0.05min", "0.1min"]
