@@ -27,7 +27,7 @@ from experiments.pipeline.loop import (
     observations,
     using_body,
 )
-from experiments.runfiles.atomic import real, remove_stale_lock, writing
+from experiments.runfiles.atomic import make_folder, real, remove_stale_lock, writing
 from experiments.runfiles.contents import finish_learning, frozen_arrays
 from experiments.runfiles.growing import GrowingFile, Track
 from experiments.runfiles.results import other_versions, versions
@@ -116,12 +116,10 @@ def learn(
     """
     config = resolve(config, rule, live=body is not None)
     path = real(config.path)
-    if path.parent.exists() and not path.parent.is_dir():
-        raise FileError(f"{path.parent} is not a directory; choose another --out")
     if _is_over(path, config, feedback):
         remove_stale_lock(path)
         return path
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     # What was learned or begun while this waited for the lock is looked at as well.
     with writing(path), using_body(config.robot, config.body, body) as used:
         if not _is_over(path, config, feedback):

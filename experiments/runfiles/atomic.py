@@ -60,6 +60,16 @@ def replacing(
         raise cannot_write(path, error, remedy) from error
 
 
+def make_folder(path: Path) -> Path:
+    """Make a folder and those above it, or say in words why not; returns it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = "there is a file of this name" if isinstance(error, FileExistsError) else error.strerror
+        raise FileError(f"cannot make the folder {path}: {why}; choose another place") from error
+    return path
+
+
 def check_writable(path: Path) -> None:
     """Find out before hours of work whether a small file can be written."""
     try:

@@ -31,7 +31,7 @@ from typing import Any
 
 from experiments.errors import DiskError, ExperimentError, FileError, where_raised
 from experiments.feedback import SILENT, Advance, Feedback
-from experiments.runfiles.atomic import write_json, writing
+from experiments.runfiles.atomic import make_folder, write_json, writing
 from experiments.runfiles.results import versions
 from experiments.settings import Scale, difference
 from experiments.sweeps.workers import as_finished, on_cluster
@@ -89,11 +89,7 @@ def sweep(
         raise ExperimentError(f"--jobs is {scale.jobs}; it must be 0 (all cores) or more")
     if (scale.backend == "dask") != (scale.scheduler is not None):
         raise ExperimentError("--backend dask and --scheduler ADDRESS go together: give both or none")
-    store = Path(store).absolute()
-    try:
-        store.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {store}: {error.strerror}") from error
+    store = make_folder(Path(store).absolute())
     keys = [task_key(function, config) for config in configs]
     tasks = dict(zip(keys, configs, strict=True))
     stored = {key: read_entry(store, function, config) for key, config in tasks.items()}

@@ -15,7 +15,7 @@ from experiments.options.studies import Part, Reproduce
 from experiments.reports.figures import Plot, plot
 from experiments.reports.report import Report, report
 from experiments.reports.tables import Section, Table
-from experiments.runfiles.atomic import write_text
+from experiments.runfiles.atomic import make_folder, write_text
 from experiments.runfiles.results import versions
 from experiments.settings import Scale, command
 from experiments.studies.reproduction.rebuild import ar2, lorenz, robot
@@ -139,7 +139,7 @@ def reproduce_part(config: Reproduce, name: Part, feedback: Feedback = SILENT) -
     engine = f"-{part['engine']}" if "engine" in part else ""
     folder = config.out / f"{name}{'-quick' if config.quick else ''}{samples}{engine}"
     stem = config.out / f"reproduce-{folder.name}{seeds}"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     done = REBUILD[name](part, folder, config, feedback)
     document: dict[str, Any] = to_plain(
         {

@@ -53,6 +53,13 @@ def test_numbers_beyond_all_limits(refused: Callable[..., str], words: list[str]
     assert message in refused("learn", "barrel", *words)
 
 
+def test_a_folder_that_cannot_be_made(refused: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for out, why in (("file/x.h5", "there is a file of this name"), ("file/a/x.h5", "Not a directory")):
+        words = f"cannot make the folder {Path(out).parent}: {why}; choose another place"
+        assert words in refused("learn", "barrel", "--out", out)
+
+
 def test_odd_columns_and_archives(refused: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 9)
     np.savez(tmp_path / "z.npz", x=np.zeros(3))
