@@ -224,7 +224,7 @@ def _wanted(path: Path, config: Record, live: bool, feedback: Feedback = SILENT)
             one = Wanted(path, name, *asked, modules)
             if stored is None or stored.status == "running":
                 found.append(one)
-            elif differing := difference(json.loads(stored.attrs["config"]), one.settings()):
+            elif differing := difference(json.loads(stored.attrs.get("config", "{}")), one.settings()):
                 if not config.replace:
                     raise FileError(
                         f"{path} holds another recording of {name}: {'; '.join(differing)}; "
@@ -243,7 +243,7 @@ def _looks(config: Record, path: Path, name: str, stored: Recording | None) -> f
     """Seconds between two looks at the body: as asked for, as a recording was begun, or as is usual now."""
     begun: dict[str, Any] = {}
     if config.measure is None and stored is not None and not config.replace:
-        begun = json.loads(stored.attrs["config"])
+        begun = json.loads(stored.attrs.get("config", "{}"))
     elif config.measure is None and part_path(path, name).exists():
         begun = _read_part(part_path(path, name), name)[0]
     return config.measure or float(begun.get("measure", OFTEN))
@@ -259,7 +259,8 @@ def _remove_merged_parts(path: Path) -> None:
         for name, recorded in run.behaviours.items():
             part = part_path(path, name)
             merged = recorded.status != "running" and part.exists()
-            if merged and not difference(_read_part(part, name)[0], json.loads(recorded.attrs["config"])):
+            stored = json.loads(recorded.attrs.get("config", "{}"))
+            if merged and not difference(_read_part(part, name)[0], stored):
                 part.unlink()
             remove_stale_lock(part)
 

@@ -58,7 +58,9 @@ def read_result(data: Path, name: str = "") -> dict[str, Any] | None:
 def read_json(path: Path) -> Any:
     """What a JSON file holds, or a clear error."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
+        json.dumps(document, ensure_ascii=False).encode()  # half a letter, which JSON can hold, is no text
+        return document
     except (OSError, ValueError, RecursionError) as error:
         raise FileError(f"{path} cannot be read as JSON: {error}") from error
 

@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 
 from experiments.errors import FileError, nearest
+from experiments.runfiles import checks
 from experiments.runfiles.atomic import is_still, real
 from experiments.runfiles.contents import FrozenState, Recording, Rows, frozen_arrays, marks, read_frozen
 from experiments.runfiles.hdf5 import attributes, get, members, naming_damage, open_hdf5
@@ -129,7 +130,7 @@ def open_run_file(path: str | Path) -> RunFile:
         attrs = attributes(file)
         if attrs.get("format") != FORMAT:
             raise FileError(f"{path} is an HDF5 file, but not a run file; `selforg learn` makes one")
-        if int(attrs["schema"]) > SCHEMA:
+        if checks.whole(attrs, "schema") > SCHEMA:
             newer = f"{path} has schema {attrs['schema']}, this version reads up to {SCHEMA}"
             raise FileError(f"{newer}; update selforg")
         learning = _recording(file, "learning")
@@ -139,6 +140,8 @@ def open_run_file(path: str | Path) -> RunFile:
                 frozen[name] = read_frozen(item)
         behaviours = {name: _recording(file, f"behaviours/{name}") for name in file.get("behaviours", {})}
         frozen = dict(sorted(frozen.items(), key=lambda pair: pair[1].minutes))
+        config = checks.table(attrs, "config")
+        checks.check_settings(config)
         for name in frozen:
             part = part_path(path, name)
             if name not in behaviours and part.exists():
@@ -151,11 +154,11 @@ def open_run_file(path: str | Path) -> RunFile:
                 behaviours[name] = _recording(growing, f"behaviours/{name}")
         return RunFile(
             path=path,
-            robot=str(attrs["robot"]),
-            controller=str(attrs["controller"]),
-            seed=int(attrs["seed"]),
-            config=json.loads(attrs["config"]),
-            versions=json.loads(attrs["versions"]),
+            robot=checks.text(attrs, "robot"),
+            controller=checks.text(attrs, "controller"),
+            seed=checks.whole(attrs, "seed"),
+            config=config,
+            versions=checks.table(attrs, "versions"),
             learning=learning,
             frozen=frozen,
             behaviours=behaviours,
@@ -188,12 +191,17 @@ def _start(robot: str, body: dict[str, Any], frozen: FrozenState) -> str:
 
 def _recording(file: h5py.File, name: str) -> Recording:
     group = file[name]
-    attrs = attributes(group)
+    attrs, tracks = attributes(group), dict(members(group))
     if "commit" in file:
         steps = int(file["commit"][0]) - int(attrs.get("transient", 0))
         status, reason = "running", "not finished yet: run the same command again to go on"
     else:
-        steps, status, reason = int(attrs["steps"]), str(attrs["status"]), str(attrs["reason"])
+        steps = checks.whole(attrs, "steps")
+        status, reason = checks.text(attrs, "status"), checks.text(attrs, "reason")
+    checks.check_recording(name, attrs)
     steps = max(0, steps)
-    tracks = {key: Rows(data, -(-steps // int(data.attrs["every"]))) for key, data in members(group)}
-    return Recording(name.rpartition("/")[2], steps, int(attrs["wanted"]), status, reason, attrs, tracks)
+    rows = {key: -(-steps // checks.whole(data.attrs, "every", 1)) for key, data in tracks.items()}
+    checks.check_tracks(name, tracks, rows)
+    shown = {key: Rows(data, rows[key]) for key, data in tracks.items()}
+    wanted = checks.whole(attrs, "wanted")
+    return Recording(name.rpartition("/")[2], steps, wanted, status, reason, attrs, shown)

@@ -73,7 +73,7 @@ def _fill_gaps(file: h5py.File, reason: str) -> None:
                 _copy_attributes(like, empty)
     for group in recordings:
         tracks = [item for item in group.values() if isinstance(item, h5py.Dataset) and item.shape]
-        kept = min((len(d) * int(d.attrs.get("every", 1)) for d in tracks if len(d)), default=0)
+        kept = min((len(d) * int(d.attrs.get("every", 1)) for d in tracks), default=0)
         attrs = hdf5.attributes(group)
         told = {"steps": min(int(attrs.get("steps", kept)), kept), "status": "salvaged", "reason": reason}
         hdf5.put_attributes(group, {"wanted": kept, "rate_hz": rates[0] if rates else np.nan} | attrs | told)

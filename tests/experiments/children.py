@@ -55,12 +55,8 @@ def start(work: Callable[[], str], seconds: int) -> Child:
 @cache
 def _warm_up() -> None:
     """Load what every command needs, once for all children; nothing that starts threads, which they lack."""
-    import experiments.commands.looking
-    import experiments.commands.printing
-    import experiments.console
-    import experiments.reports.export
-    import experiments.reports.figures
-    import experiments.reports.report  # noqa: F401
+    import typeguard  # noqa: F401
+
 
     ulr = controllers.make("ulr", 4, 3)
     ulr.step(np.zeros(4))

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -372,3 +373,44 @@ def test_a_link_that_leads_back_is_not_followed(learned_run: Path, tmp_path: Pat
     assert salvage(Salvage(path, tmp_path / "new.h5"))["learning/sensors"] == 300
     with open_run_file(tmp_path / "new.h5") as run:
         assert list(run.frozen) == ["0.05min", "0.1min"]
+
+
+@pytest.mark.parametrize(
+    ("place", "key", "value", "words"),
+    [
+        ("/", "seed", "x", "its seed is 'x', not a whole number from 0 on"),
+        ("/", "robot", 3, "not text"),
+        ("/", "robot", b"a\xff", "codec can't"),
+        ("/", "config", "[]", "its config is [], not an object"),
+        ("/", "config", "{}", "None in place of the settings of its body"),
+        ("/", "versions", "{" * 9, "Expecting property name"),
+        ("learning", "steps", 10**6, "learning/C has 6 of 20000 rows"),
+        ("learning", "steps", -1, "its steps is np.int64(-1), not a whole number from 0 on"),
+        ("learning", "rate_hz", 0.0, "the rate of learning is np.float64(0.0)"),
+        ("learning/sensors", "every", 0, "its every is np.int64(0), not a whole number from 1 on"),
+        ("learning/sensors", "names", ["a"], "has columns (19,), but 1 names"),
+        ("learning/sensors", "units", 3.0, "has units np.float64(3.0)"),
+    ],
+)
+def test_a_run_that_is_intact_and_yet_none_of_ours_is_refused(
+    place: str, key: str, value: Any, words: str, learned_run: Path, tmp_path: Path
+) -> None:
+    path = Path(shutil.copy(learned_run, tmp_path / "run.h5"))
+    with h5py.File(path, "r+") as file:
+        file[place].attrs[key] = value
+    with pytest.raises(FileError, match="is damaged") as info:
+        open_run_file(path)
+    assert words in str(info.value)
+
+
+@pytest.mark.parametrize("value", [h5py.SoftLink("/nowhere"), "text", np.zeros((300, 2)), np.zeros(3, "S1")])
+def test_a_track_that_is_none_of_ours_is_refused(value: Any, learned_run: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(learned_run, tmp_path / "run.h5"))
+    with h5py.File(path, "r+") as file:
+        kept = dict(file["learning/C"].attrs)
+        del file["learning/C"]
+        file["learning/C"] = value
+        if not isinstance(value, h5py.SoftLink):
+            file["learning/C"].attrs.update(kept)
+    with pytest.raises(FileError, match="is damaged"):
+        open_run_file(path)

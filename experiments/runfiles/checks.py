@@ -1,0 +1,93 @@
+"""What a run file must hold to be one: types, sizes and ranges of all that whoever reads it relies on.
+
+HDF5 finds damage; what is intact and yet none of ours is found here. All raise ValueError in words.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import h5py
+import numpy as np
+
+from experiments.runfiles.hdf5 import attributes
+
+
+def text(attrs: Mapping[str, Any], key: str) -> str:
+    """An attribute that is text."""
+    if not isinstance(attrs.get(key), str):
+        raise ValueError(f"its {key} is {attrs.get(key, 'missing')!r}, not text")
+    return _sound(attrs[key])
+
+
+def _sound(words: str) -> str:
+    """Text that can be written elsewhere; bytes that are none are read as half a letter each."""
+    words.encode()
+    return words
+
+
+def whole(attrs: Mapping[str, Any], key: str, least: int = 0) -> int:
+    """An attribute that is a whole number, and not too small."""
+    value = attrs.get(key)
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise ValueError(f"its {key} is {attrs.get(key, 'missing')!r}, not a whole number from {least} on")
+    return int(value)
+
+
+def table(attrs: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """An attribute that is a JSON object."""
+    try:
+        found = json.loads(text(attrs, key))
+    except RecursionError as error:
+        raise ValueError(f"its {key} is nested too deeply") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"its {key} is {found!r}, not an object")
+    return found
+
+
+def check_settings(config: Mapping[str, Any]) -> None:
+    """The settings of an experiment say with which body."""
+    if not isinstance(config.get("body"), dict):
+        raise ValueError(f"{config.get('body')!r} in place of the settings of its body")
+
+
+def check_recording(name: str, attrs: Mapping[str, Any]) -> None:
+    """What is told of a recording."""
+    rate = attrs.get("rate_hz")
+    # What was salvaged may have lost its rate.
+    if not isinstance(rate, int | float | np.number) or rate <= 0 or math.isinf(rate):
+        raise ValueError(f"the rate of {name} is {attrs.get('rate_hz', 'missing')!r}")
+    for key in ("config", "versions", "stationarity"):
+        found = table(attrs, key) if key in attrs else {}
+        if key == "stationarity" and found and not isinstance(found.get("verdict"), str):
+            raise ValueError(f"the verdict of {name} is {found.get('verdict', 'missing')!r}")
+
+
+def check_tracks(name: str, tracks: Mapping[str, Any], rows: Mapping[str, int]) -> None:
+    """The tracks of a recording: numbers, as many rows as are told, a name and a unit for every column."""
+    for key, data in tracks.items():
+        if not isinstance(data, h5py.Dataset) or not data.shape or data.dtype.kind not in "fiu":
+            raise ValueError(f"{name}/{key} is no table of numbers")
+        if len(data) < rows[key]:
+            raise ValueError(f"{name}/{key} has {len(data)} of {rows[key]} rows")
+    for key in ("sensors", "actions"):
+        if key not in tracks:
+            raise ValueError(f"{name}/{key} is gone")
+    for key in ("sensors", "actions", "measures"):
+        columns = tracks[key].shape[1:] if key in tracks else ()
+        for what in ("names", "units") if key in tracks else ():
+            found = attributes(tracks[key]).get(what)
+            if not isinstance(found, tuple) or not all(isinstance(one, str) for one in found):
+                raise ValueError(f"{name}/{key} has {what} {found!r}")
+            if columns != (len(found),):
+                raise ValueError(f"{name}/{key} has columns {columns}, but {len(found)} {what}")
+            _sound("".join(found))
+    if "C" in tracks:
+        motors, sensors = tracks["actions"].shape[1], tracks["sensors"].shape[1]
+        if tracks["C"].shape[1:] != (motors, sensors) or "h" not in tracks:
+            raise ValueError(f"{name}/C does not fit {sensors} sensors and {motors} motors, or h is gone")
+        if tracks["h"].shape[1:] != (motors,) or rows["h"] != rows["C"]:
+            raise ValueError(f"{name}/h does not fit {motors} motors")
