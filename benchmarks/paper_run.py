@@ -1,6 +1,6 @@
 """What the paper's hexapod experiment costs in each engine.
 
-    python benchmarks/paper_run.py [--share S] [--out FILE]
+    python benchmarks/paper_run.py [--share S] [--turns N] [--out FILE]
 
 One seed, learned for 8 min, a million samples of each of three frozen behaviours, quantified: CPU time of one
 process. With a share below 1 only that share of the learning and of the samples is computed, in turns that
@@ -25,7 +25,6 @@ from experiments.pipeline.record import Record, record
 from robots import ENGINES, engine_version
 
 MINUTES, SAMPLES, BEHAVIOURS = 8.0, 1_000_000, 3
-TURNS = 5
 
 
 def cost(engine: str, share: float, folder: Path) -> dict[str, float]:
@@ -49,19 +48,19 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the experiment that is computed")
     default = Path(__file__).parents[1] / "docs" / "results" / "benchmark-paper-run.json"
     parser.add_argument("--out", type=Path, default=default, help="where the figures go")
+    parser.add_argument("--turns", type=int, default=1, help="of each engine; the median counts")
     arguments = parser.parse_args()
-    turns = 1 if arguments.share == 1 else TURNS
     found: dict[str, list[dict[str, float]]] = {engine: [] for engine in ENGINES}
     with tempfile.TemporaryDirectory() as folder:
         for engine in ENGINES:  # compiles and loads what the turns share
             cost(engine, 0.002, Path(folder))
-        for turn in range(turns):
+        for turn in range(arguments.turns):
             for engine in ENGINES:
                 part = Path(folder, f"{turn}")
                 part.mkdir(exist_ok=True)
                 found[engine].append(cost(engine, arguments.share, part))
     figures: dict[str, Any] = {
-        "command": f"python benchmarks/paper_run.py --share {arguments.share:g}",
+        "command": f"python benchmarks/paper_run.py --share {arguments.share:g} --turns {arguments.turns}",
         "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores",
         "engines": {engine: engine_version(engine) for engine in ENGINES},
         "load": round(os.getloadavg()[0], 1),
