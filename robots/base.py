@@ -280,10 +280,12 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._refuse_without_robot()
         w = self.world
         x, y, z, r = w.orientation
-        ahead = (1 - 2 * (y * y + z * z), 2 * (x * y + z * r), 2 * (x * z - y * r))  # the base's x-axis
+        a, b, c = w.spin
+        # About the base's x-axis.
+        spin = a * (1 - 2 * (y * y + z * z)) + b * 2 * (x * y + z * r) + c * 2 * (x * z - y * r)
         seen = self._seen({})
         names = ("x", "y", "z", "vx", "vy", "vz", "spin", "tilt", "contacts", "cx", "cy", "cz")
-        turning = (float(np.dot(ahead, w.spin)), seen["tilt"], seen["contacts"])
+        turning = (spin, seen["tilt"], seen["contacts"])
         place, speed = seen["position"].tolist(), seen["velocity"].tolist()
         return dict(zip(names, (*place, *speed, *turning, *self.centre_of_mass().tolist()), strict=True))
 

@@ -49,7 +49,8 @@ class MujocoWorld(World):
         # By how much a servo wants to accelerate its joint for a deviation of one limit.
         self._pull = config.servo_speed / 2 * self._limit / self.step
         self._limp = np.full(len(index), LIMP)
-        self._deviation, self._torque = np.zeros(len(index)), np.zeros(len(index))
+        self._stiffness = self._pull / self._limit
+        self._shifts, self._torque = np.zeros(len(index)), np.zeros(len(index))
         self._window: Any = None
 
     def build(self) -> None:
@@ -83,29 +84,31 @@ class MujocoWorld(World):
         return _turned(self.orientation, self._qvel[3:6].tolist())
 
     def advance(self, target: Floats, torque: Sequence[float] | None, watcher: Watcher | None) -> None:
-        model, data, cfg, in_order = self.model, self.data, self.config, self._in_order
+        model, data, cfg, n = self.model, self.data, self.config, len(target)
+        self._fresh = False
         # In place: memory of their own would cost such short arrays more than the arithmetic.
-        positions, deviation, force = self.joint_positions, self._deviation, self._torque
+        angles, shift, force = self._angles, self._shifts, self._torque
+        goal = target * self._pull
         for substep in range(cfg.substeps):
-            if substep:
-                np.divide(self._of_motors(self._angles), self._limit, positions)
-            np.subtract(target, positions, deviation)
+            if not self._in_order:
+                angles = self._angles[self._moved]
             if substep == 0 or cfg.servo_every_substep:
-                servo_force(deviation, self._power, cfg.servo_damping, force)
+                np.divide(angles, self._limit, shift)
+                servo_force(np.subtract(target, shift, shift), self._power, cfg.servo_damping, force)
                 np.add(force, self._limp, force)
                 self._force[self._places] = force
+            np.subtract(goal, np.multiply(angles, self._stiffness, shift), shift)
             if torque is not None:
                 self._pushes[1, 3:] = torque
             if watcher is not None:
                 watcher()
             mj_step1(model, data)
             # Friction with a limit brings a joint to rest; with this it brings it to the target speed.
-            np.multiply(deviation, self._pull, deviation)
-            if in_order:
-                shifted = data.efc_aref[: len(deviation)]
-                np.add(shifted, deviation, shifted)
+            if self._in_order:
+                reference = data.efc_aref[:n]
+                np.add(reference, shift, reference)
             else:
-                data.efc_aref[self._rows] += deviation
+                data.efc_aref[self._rows] += shift
             mj_step2(model, data)
             self._fresh = False
             if self._pushed or torque is not None:
