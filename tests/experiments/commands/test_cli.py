@@ -209,6 +209,7 @@ def test_settings_are_read_like_toml() -> None:
         Compare(),
         Compare(("snake",), ("ulr", "my_rules:Hebb"), seeds=3, minutes=2.5, freeze=2.0, tune=4),
         Compare(common=(0.123456789, 1 / 3), rank="auto", surrogates=False, body_of="dep", samples=5000),
+        Compare(("snake",), ("dep",), preset="ours", learning=False),
         LearningCurve("snake", every=0.25, body={"noise": 0.02, "name": "a b"}, rule={"on": True, "n": 3}),
         Emergence(seeds=2, controls=True),
         Progress("hexapod", seeds=(1, 2), samples=100_000),

@@ -19,7 +19,7 @@ from experiments.runfiles.run_file import open_run_file
 from experiments.settings import Scale
 from experiments.studies import scoring
 from experiments.studies.comparison.compare import Compare
-from experiments.studies.scoring import Scoring, quantified, score, yardstick
+from experiments.studies.scoring import Scoring, quantified, score, score_learning, yardstick
 from experiments.sweeps.sweep import sweep, task_key
 from quantify import comparable
 
@@ -53,8 +53,22 @@ def test_results_of_earlier_versions_are_found_by_their_key() -> None:
 
 
 def test_a_run_that_breaks_down_is_a_row_with_its_reason() -> None:
-    found = score(task(max_joint_speed=0.5))
-    assert set(found) == {"reason"} and "while learning, the simulation broke down at step" in found["reason"]
+    for look in (score, score_learning):
+        found = look(task(max_joint_speed=0.5))
+        assert set(found) == {"reason"}
+        assert "while learning, the simulation broke down at step" in found["reason"]
+
+
+def test_learning_on_is_scored_after_freeze_time_and_transient(tmp_path: Path) -> None:
+    """1.2 s of learning, 20 samples of transient, then 1000 samples of the same run are looked at."""
+    wanted = task()
+    path = learn(Learn("hexapod", "sine", 1080 * 0.02 / 60, (), 1, tmp_path / "run.h5", body=wanted.body))
+    with open_run_file(path) as run:
+        last = run.learning.sensors[-1000:, 0].astype(float)
+        assert run.learning.steps == 1080
+    found = score_learning(wanted)
+    assert found["std"] == float(np.std(last)) and found["reason"] == ""
+    assert 0.0 < found["body"]["z"]["mean"] < 1.0
 
 
 def test_a_recording_that_breaks_down_is_not_quantified(monkeypatch: pytest.MonkeyPatch) -> None:
