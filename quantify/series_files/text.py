@@ -96,17 +96,18 @@ def _rows(file: io.TextIOBase, separator: str, source: str) -> Iterator[tuple[in
         nonlocal line
         for line, text in enumerate(file, start=1):  # noqa: B007  read by the loop below
             if text.strip() and not text.lstrip().startswith("#"):
-                yield text if separator else text.partition("#")[0]
+                yield text if separator else _single_blanks(text)
 
     try:
-        if not separator:
-            for text in counted():
-                yield line, [word.strip('"') for word in text.split()]
-            return
-        for cells in csv.reader(counted(), delimiter=separator, skipinitialspace=True):
+        for cells in csv.reader(counted(), delimiter=separator or " ", skipinitialspace=True):
             yield line, cells
     except (csv.Error, UnicodeError) as error:
         raise QuantifyError(f"{source} cannot be read as a table of text, line {line}: {error}") from error
+
+
+def _single_blanks(text: str) -> str:
+    """A row of cells with blanks between them, without a comment at its end; a quoted cell is left alone."""
+    return text.strip() if '"' in text else " ".join(text.partition("#")[0].split())
 
 
 def _find_layout(open_text: Opened, source: str) -> Layout:

@@ -64,6 +64,8 @@ def tables(samples: Path) -> Family:
         cells = [[form % (1000 * x if form == "%d" else x) for x in row] for row in values]
         truth = np.array([[float(cell) for cell in row] for row in cells])
         names = rng.sample(NAMES, columns) if rng.random() < 0.5 else []
+        if all(name in ("0", "1", "-", "nan") for name in names):
+            names = []  # nothing tells such a header from a row of numbers
         lines = [delimiter.join(row) for row in cells]
         at = rng.randrange(rows)
         lines = _spoilt(lines, at, defect, delimiter, rng)
