@@ -89,7 +89,8 @@ def test_a_run_tells_what_it_holds(run: Run) -> None:
     assert run.sensors("learning").shape == (600, 19)
     C, h = run.weights()
     assert C.shape[1:] == (18, 19) and h.shape[1:] == (18,)
-    assert len(run.motion(0.1)["z"]) == 300 and run.names()[0] == "right hind up/down"
+    # The body is looked at 25 times a second.
+    assert len(run.motion(0.1)["z"]) == 1500 and run.names()[0] == "right hind up/down"
     with pytest.raises(ex.FileError, match="no behaviour '8min'"):
         run.sensors("8min")
 
