@@ -49,7 +49,7 @@ RESULTS = DOCUMENT.parent / "results"
 ROWS = RESULTS / "calibration-rows.jsonl"
 METHOD = 3
 """To be raised whenever a number or its error would come out differently."""
-LEAST_RUNS = 10
+LEAST_RUNS = 8
 """Realisations that a line of the summary rests on at least; fewer say nothing of a standard deviation."""
 HALVED = 10
 """Realisations whose halves are quantified, too."""

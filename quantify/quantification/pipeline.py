@@ -334,8 +334,9 @@ def _assemble(
     quoted = parts.over(*eps_range) if eps_range is not None else quoted_range(parts, None, region)
     assert quoted is not None
     replicates = replicates if sums.blocks is not None else 0
-    # A generator of their own: the draws do not depend on what was drawn for counting.
-    drawn = replicated(sums, parts, eps_range, region, replicates, rng.spawn(1)[0], progress)
+    # The same draws for every series: where all pairs are counted, the numbers depend on no seed.
+    fixed = np.random.default_rng(0).spawn(1)[0]
+    drawn = replicated(sums, parts, eps_range, region, replicates, fixed, progress)
     freedom = sums.blocks.noise.freedom if replicates and sums.blocks is not None else 0
     swept = {"s_min": over_s_min(sums, parts, eps_range, region)}
     quoted, sampling = quoted_numbers(quoted, drawn)
