@@ -143,8 +143,8 @@ class Run:
     def quantify(self, *, progress: Progress = None, **settings: Any) -> Quantified:
         """The complexity of the recorded behaviours, by freeze time; what is known is not computed again.
 
-        Settings as in `selforg quantify`: `freeze`, `sensor`, `tau`, `m_max`, `eps_range`, ...; `progress` as
-        in `record`.
+        Settings as in `selforg quantify`: `freeze`, `sensor` ("a,b" or "all": together), `each`, `start`,
+        `stop`, `tau`, `m_max`, `eps_range`, ...; `progress` as in `record`.
         """
         found = quantify(Quantify(str(self.path), **settings), listening(progress))
         for name, error in found.failures.items():

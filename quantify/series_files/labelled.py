@@ -20,9 +20,9 @@ FRAME, ARRAY, DATASET = "a data frame", "a labelled array", "a labelled dataset"
 
 def is_labelled(given: object) -> bool:
     """Whether this is more than an array: it names columns or times."""
-    return any(hasattr(given, mark) for mark in ("columns", "data_vars", "dims", "index")) and not isinstance(
-        given, np.ndarray | list | tuple | str | bytes
-    )
+    return any(
+        hasattr(given, mark) for mark in ("columns", "data_vars", "dims", "to_numpy")
+    ) and not isinstance(given, np.ndarray | list | tuple | str | bytes)
 
 
 def table_of(given: Any) -> Table:
