@@ -7,7 +7,8 @@
     run.quantify()["8min"]
     run.plot()
 
-- `learn`, `open_run`, `behaviour` -> `Run`: one run, everything that one does with it
+- `learn`, `open_run`, `behaviour` -> `Run`: one run, everything one does with it; `keep` keeps a behaviour
+- `runs` -> what there is below a folder
 - `progress`, `learning_curve`, `compare`, `emergence`, `reproduce`, `convergence` -> a study of many runs or
   numbers, with its table (`to_dict()`, `to_frame()`), `figure()` and `report(path)`
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from controllers import Controller
     from experiments.run import Progress, Run
     from experiments.studies.comparison.comparison import Comparison
+    from experiments.studies.inventory import Inventory
     from experiments.studies.learning_curve import Curve
     from experiments.studies.progress import LearningProgress
     from experiments.studies.study import Study
@@ -43,11 +45,13 @@ __all__ = [
     "compare",
     "convergence",
     "emergence",
+    "keep",
     "learn",
     "learning_curve",
     "open_run",
     "progress",
     "reproduce",
+    "runs",
 ]
 # Imports stand inside the functions: help on the command line, which passes through here, is to be quick.
 
@@ -72,7 +76,7 @@ def learn(
     progress: Progress = None,
     **settings: Any,
 ) -> Run:
-    """Let a robot learn and freeze its controller at chosen times; goes on where it was interrupted.
+    """Let a robot learn and freeze its controller at chosen times; goes on where a file was left, or ended.
 
     Parameters
     ----------
@@ -94,7 +98,7 @@ def learn(
     progress : bool or callable
         True for a bar, or a function that gets what is done and wanted.
     **settings
-        Further ones of `selforg learn`: `preset`, `interval`, `measure`, `checkpoint`.
+        Further ones of `selforg learn`: `preset`, `interval`, `measure`, `checkpoint`, `replace`.
 
     Raises
     ------
@@ -133,7 +137,7 @@ def open_run(path: str | Path, robot: gymnasium.Env[Any, Any] | None = None) -> 
 
 
 def behaviour(name: str, folder: str | Path = "runs") -> Run:
-    """A behaviour that comes with the project, as a run of one frozen controller, copied into a folder.
+    """A behaviour that comes along, or your own (`keep`), as a run of one controller, copied to a folder.
 
     Examples
     --------
@@ -147,6 +151,43 @@ def behaviour(name: str, folder: str | Path = "runs") -> Run:
     from experiments.runfiles.library import fetch
 
     return Run(fetch(name, Path(folder)))
+
+
+def runs(folder: str | Path = ".", **settings: Any) -> Inventory:
+    """Every run, recording, result and study below a folder, as `selforg runs`.
+
+    Settings as on the command line: `kind`, `robot`, `controller`, `seed`, `state`, `sort`, `reverse`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = behaviour("snake-crawl", folder)
+    ...     [(item.kind, item.name, item.state) for item in runs(folder)]
+    [('run', 'snake-crawl.h5', 'left out'), ('recording', 'snake-crawl.h5 8min', 'frozen, not recorded')]
+    """
+    from experiments.studies.inventory import Runs, runs
+
+    return runs(Runs(Path(folder), **settings))
+
+
+def keep(run: Run | str | Path, name: str, freeze: float, about: str = "") -> Path:
+    """Keep a frozen behaviour of a run under a name that `behaviour` and all commands know; its file.
+
+    It goes to the user's own folder, that of data of one's own, or $SELFORG_BEHAVIOURS.
+
+    Examples
+    --------
+    >>> try:
+    ...     keep("runs/hexapod-ulr-1.h5", "hexapod-jump", freeze=8)
+    ... except ExperimentError as error:
+    ...     print(error)
+    --name hexapod-jump: it comes along, or is no name for a file; choose another
+    """
+    from experiments.studies.emergence.library import keep_as
+
+    path = Path(run) if isinstance(run, str | Path) else run.path
+    return keep_as(name, path, freeze, about)
 
 
 def progress(robot: str, progress: Progress = None, **settings: Any) -> LearningProgress:
@@ -173,7 +214,7 @@ def learning_curve(robot: str, progress: Progress = None, **settings: Any) -> Cu
     Examples
     --------
     >>> import tempfile
-    >>> small = {"every": 0.05, "minutes": 0.05, "seeds": 1, "samples": 1500, "transient": 0, "jobs": 1}
+    >>> small = {"every": 0.05, "minutes": 0.05, "seeds": [1], "samples": 1500, "transient": 0, "jobs": 1}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     len(learning_curve("barrel", out=folder, **small).to_dict()["curve"])
     1
@@ -208,9 +249,9 @@ def compare(progress: Progress = None, **settings: Any) -> Comparison:
     Examples
     --------
     >>> import tempfile
-    >>> small = {"seeds": 1, "minutes": 0.05, "samples": 1500, "transient": 0, "surrogates": False, "jobs": 1}
+    >>> small = {"minutes": 0.05, "samples": 1500, "transient": 0, "surrogates": False, "jobs": 1}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = compare(robots=["barrel"], controllers=["sine"], out=folder, **small)
+    ...     found = compare(robots=["barrel"], controllers=["sine"], seeds=[1], out=folder, **small)
     >>> found.to_frame()[["robot", "controller", "seed"]].values.tolist()
     [['barrel', 'sine', 1]]
     """
@@ -226,7 +267,7 @@ def emergence(robot: str = "hexapod", progress: Progress = None, **settings: Any
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = emergence(seeds=1, minutes=0.05, samples=1000, transient=0, jobs=1, out=folder)
+    ...     found = emergence(seeds=[1], minutes=0.05, samples=1000, transient=0, jobs=1, out=folder)
     >>> found.to_dict()["rows"][0]["frozen"]["0.05min"]["mode"]
     'up-down'
     """
@@ -264,7 +305,9 @@ def _study(module: str, values: dict[str, Any], progress: Progress) -> Any:
     for key in values:
         if key not in known:
             raise ExperimentError(f"there is no setting {key!r}; {nearest(key, known)}")
-    fitted = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    fitted = {
+        key: tuple(value) if isinstance(value, list | range) else value for key, value in values.items()
+    }
     if "out" in values:
         fitted["out"] = Path(values["out"])
     return getattr(study, name)(settings(**fitted), listening(progress))

@@ -22,6 +22,11 @@ class Feedback:
     def say(self, text: str) -> None:
         """Tell in a sentence what happened."""
 
+    def say_if(self, text: str) -> None:
+        """Tell it, unless there is nothing to tell."""
+        if text:
+            self.say(text)
+
     @contextmanager
     def bars(self) -> Iterator[Callable[[str], Advance]]:
         """Progress bars for a piece of work: a function from a title ("record [steps]") to `Advance`."""

@@ -127,7 +127,7 @@ class Run:
     ) -> Run:
         """Record the frozen behaviours, all or those of some freeze times; returns this run.
 
-        An interrupted recording goes on where it was.
+        One that was interrupted, or has fewer samples, goes on where it was.
 
         Parameters
         ----------

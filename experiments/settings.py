@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 import json
 import shlex
 import tomllib
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,7 +61,97 @@ KeysAndValues = Annotated[
 ]
 
 
+def parse_seeds(words: Sequence[str | int]) -> tuple[int, ...]:
+    """Seeds by number, 1:10 for all from 1 to 10; each once.
+
+    >>> parse_seeds(["7", "1:3"])
+    (7, 1, 2, 3)
+    """
+    found: list[int] = []
+    for word in map(str, words):
+        first, colon, last = word.partition(":")
+        try:
+            low, high = int(first), int(last if colon else first)
+        except ValueError:
+            raise ValueError(f"{word!r} is no seed: give numbers, or 1:10 for all from 1 to 10") from None
+        if not 0 <= low <= high < 2**63 or high - low >= 10**6:
+            raise ValueError(f"{word!r}: seeds are 0 or more, less than 2^63, and the smaller comes first")
+        found += range(low, high + 1)
+    return tuple(dict.fromkeys(found))
+
+
+def seed_words(seeds: Sequence[int]) -> list[str]:
+    """Seeds as they are typed: the shortest words for them.
+
+    >>> seed_words((1, 2, 3, 7))
+    ['1:3', '7']
+    """
+    words: list[str] = []
+    for _, group in itertools.groupby(enumerate(seeds), lambda pair: pair[1] - pair[0]):
+        run = [seed for _, seed in group]
+        words += [f"{run[0]}:{run[-1]}"] if len(run) > 2 else map(str, run)
+    return words
+
+
+def _seeds_of(value: Any) -> Any:
+    """What a TOML file gives as seeds: a list, or words."""
+    try:
+        return parse_seeds(value.split() if isinstance(value, str) else value)
+    except TypeError:
+        words = f'seeds = {value}: give a list, [1, 2] or "1:10", or n_seeds = {value} for a count'
+        raise ValueError(words) from None
+
+
+SeedList = Annotated[
+    tuple[int, ...],
+    tyro.constructors.PrimitiveConstructorSpec(
+        nargs="*",
+        metavar="SEED|FIRST:LAST ...",
+        instance_from_str=parse_seeds,
+        is_instance=lambda instance: isinstance(instance, tuple),
+        str_from_instance=lambda instance: seed_words(instance),
+    ),
+]
+
+
 # Groups of settings that several commands share.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seeds:
+    """Which seeds: one run each, the same for all that is compared."""
+
+    seeds: SeedList = (1,)
+    """Seeds by number: 1 2 3, or 1:10 for all from 1 to 10."""
+    n_seeds: int | None = None
+    """So many seeds instead: 1, 2, ..."""
+
+
+def with_seeds(config: T) -> T:
+    """The same settings with every seed named once; refuses what names none."""
+    given: Any = config
+    seeds, number = given.seeds, given.n_seeds
+    default = next(f.default for f in dataclasses.fields(given) if f.name == "seeds")
+    if number is not None:
+        if number < 1:
+            raise ExperimentError(f"--n-seeds is {number}; it must be at least 1")
+        if seeds != default:
+            raise ExperimentError("--seeds and --n-seeds say the same: give one of them")
+        seeds = range(1, number + 1)
+    elif isinstance(seeds, int):
+        raise ExperimentError(f"seeds is {seeds}; give a list, [{seeds}], or n_seeds={seeds} for a count")
+    if not seeds:
+        raise ExperimentError("--seeds names no seed; give at least one")
+    with refusing(ValueError):
+        words = seeds.split() if isinstance(seeds, str) else tuple(seeds)
+        return dataclasses.replace(given, seeds=parse_seeds(words), n_seeds=None)
+
+
+def lone_seed_words(seeds: Sequence[int]) -> str:
+    """What to say where a lone number may have been meant as a count, as it once was; empty otherwise."""
+    if len(seeds) != 1 or seeds[0] < 2:
+        return ""
+    return f"note: --seeds {seeds[0]} is the one seed {seeds[0]}; for so many seeds say --n-seeds {seeds[0]}"
 
 
 @dataclass(frozen=True)
@@ -182,6 +273,10 @@ def read_toml(path: Path, cls: type[Any]) -> dict[str, Any]:
         name = key.replace("-", "_")
         if name not in known:
             raise ExperimentError(f"{path}: unknown key {key!r}; {nearest(name, known)}")
+        if name == "seeds":
+            with refusing(ValueError):
+                values[name] = _seeds_of(value)
+            continue
         values[name] = checked(cls, name, value, f"{path}: {key}")
     return values
 
@@ -252,6 +347,8 @@ def command(name: str, config: Any, usual: Mapping[str, Any] | None = None) -> s
             continue
         elif isinstance(value, bool):
             words.append(f"--{flag}" if value else f"--no-{flag}")
+        elif f.name == "seeds":
+            words += ["--seeds", *seed_words(value)]
         elif isinstance(value, Mapping):
             words += [f"--{flag}", *(f"{key}={_word(item)}" for key, item in value.items())]
         else:

@@ -92,6 +92,21 @@ class RobotEntry:
     def _class(self) -> type[Any] | None:
         return self.env or (None if self.id in gym.registry else load(self.id))
 
+    def source(self) -> type[Any] | None:
+        """Class whose code the body is; None where Gymnasium makes it by a function.
+
+        Examples
+        --------
+        >>> from robots import find
+        >>> find("Pendulum-v1").source().__name__
+        'PendulumEnv'
+        """
+        if (found := self._class()) is not None:
+            return found
+        maker = gym.spec(self.id).entry_point
+        made = load(maker) if isinstance(maker, str) else maker
+        return made if isinstance(made, type) else None
+
 
 ROBOTS: dict[str, RobotEntry] = {
     "hexapod": RobotEntry("selforg/Hexapod-v0", Hexapod, sensor=0, tau=4, m_max=25),

@@ -20,6 +20,12 @@ hypothesis.settings.register_profile("selforg", deadline=None)
 hypothesis.settings.load_profile("selforg")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_behaviours_of_ones_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a developer has kept is neither seen nor touched, by the processes that tests start neither."""
+    os.environ["SELFORG_BEHAVIOURS"] = str(tmp_path_factory.mktemp("own-behaviours"))
+
+
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A folder that is filled once, by `fill(folder)`, and then shared by all processes of the test run."""

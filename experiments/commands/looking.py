@@ -24,9 +24,10 @@ from experiments.options.commands import Behaviours, Bodies, Doctor, Show
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.contents import Recording
 from experiments.runfiles.hdf5 import attributes, reading
+from experiments.runfiles.library import folders, own_folder
 from experiments.runfiles.results import quantification, versions
 from experiments.runfiles.run_file import FORMAT, open_run_file
-from experiments.runfiles.salvage import Salvage
+from experiments.runfiles.salvage import Salvage, Saved
 from experiments.runfiles.salvage import salvage as save
 
 HEAD = 50
@@ -241,27 +242,32 @@ def _numbers(result: q.Quantification) -> str:
     return words
 
 
-def salvage(config: Salvage, feedback: Feedback) -> dict[str, int]:
-    """Save what can be read; the rows saved per dataset."""
+def salvage(config: Salvage, feedback: Feedback) -> dict[str, Saved]:
+    """Save what can be read; the rows saved per dataset, of how many."""
     return save(config)
 
 
 def behaviours(config: Behaviours, feedback: Feedback) -> dict[str, dict[str, Any]]:
     """Keep a behaviour if asked to; then what is stated of each, or what a check finds of it."""
+    from experiments.pipeline.loop import let_in
     from experiments.studies.emergence import library
 
     if config.keep is not None:
         if len(config.name) != 1 or config.freeze is None or config.check:
             raise ExperimentError("--keep RUN.h5 goes with one --name, with --freeze, and without --check")
-        path = config.folder / f"{config.name[0]}.h5"
-        library.keep(config.keep, config.freeze, path, config.about)
+        let_in(config.module)
+        path = library.keep_as(config.name[0], config.keep, config.freeze, config.about, config.folder)
         feedback.say(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+        if path.parent not in folders():
+            feedback.say(f"note: behaviours are found by name in {own_folder()}; this one as {path}")
     chosen = library.choose(config.name, config.folder)
     if config.check:
         asked = (config.samples, config.transient, config.out, config.jobs, feedback)
         return {name: library.check(item, *asked) for name, item in chosen.items()}
     return {
-        name: {key: value for key, value in vars(item).items() if key not in ("name", "path")}
+        name: {
+            key: str(value) if key == "path" else value for key, value in vars(item).items() if key != "name"
+        }
         for name, item in chosen.items()
     }
 

@@ -10,14 +10,16 @@ from experiments.console import console, put
 from experiments.errors import BrokenDown, ExperimentError
 from experiments.feedback import Feedback
 from experiments.options.keys import Key, key_lines
+from experiments.runfiles.library import FOLDER
 from experiments.runfiles.run_file import open_run_file
 
 if TYPE_CHECKING:
     from experiments.commands.looking import Behaviours, Show
     from experiments.options.commands import Robots, Rules
     from experiments.pipeline.quantify import Quantified
-    from experiments.runfiles.salvage import Salvage
+    from experiments.runfiles.salvage import Salvage, Saved
     from experiments.studies.comparison.compare import Comparison
+    from experiments.studies.inventory import Inventory
     from experiments.studies.study import Study
 
 
@@ -103,13 +105,22 @@ def behaviours(found: dict[str, dict[str, Any]], config: Behaviours, feedback: F
     for table in tables(found):
         console().print(table.terminal())
     for name, item in found.items():
-        put(f"{name}: {item['about']}. {item['command']}")
+        own = "" if Path(item["path"]).parent == FOLDER else f" (your own, {item['path']})"
+        put(f"{name}: {item['about'] or item['robot']}. {item['command']}{own}")
     put("film one: selforg video --behaviour NAME out.mp4; record it: selforg record --behaviour NAME")
 
 
 def plot(written: list[Path], config: object, feedback: Feedback) -> None:
     """The files."""
     put("\n".join(map(str, written)))
+
+
+def runs(found: Inventory, config: object, feedback: Feedback) -> None:
+    """The table, and how many there are."""
+    if len(found):
+        console().print(found.table().terminal())
+    files = sum(item.size > 0 for item in found)
+    feedback.say(f"{len(found)} found, in {files} files; `selforg show FILE` looks into one")
 
 
 def show(found: dict[str, Any], config: Show, feedback: Feedback) -> None:
@@ -132,11 +143,11 @@ def show(found: dict[str, Any], config: Show, feedback: Feedback) -> None:
     out.print(f"made with {libraries}", style="dim")
 
 
-def salvage(saved: dict[str, int], config: Salvage, feedback: Feedback) -> None:
-    """The rows saved."""
-    for name, rows in saved.items():
-        if rows:
-            put(f"{rows:>10} rows of {name}")
+def salvage(saved: dict[str, Saved], config: Salvage, feedback: Feedback) -> None:
+    """The rows saved, of how many, and what is lost."""
+    for name, one in saved.items():
+        lost = f", {one.of - one.rows:,} lost" if one.rows < one.of else ""
+        put(f"{one.rows:>12,} of {one.of:,} rows of {name}{lost}")
     put(f"saved to {config.out}")
 
 
@@ -204,7 +215,8 @@ def _typed(path: Path) -> str:
 def failures(command: str, result: Any) -> list[ExperimentError]:
     """What is no success although there is a result; a run that broke down is stored, with its reason."""
     if command not in ("learn", "record"):
-        return [error for kind in ("failures", "unstored") for error in getattr(result, kind, {}).values()]
+        said = [error for kind in ("failures", "unstored") for error in getattr(result, kind, {}).values()]
+        return said + _failed_rules(getattr(result, "document", {}))
     found: list[ExperimentError] = []
     for path in [result] if command == "learn" else result:
         with open_run_file(path) as run:
@@ -212,4 +224,18 @@ def failures(command: str, result: Any) -> list[ExperimentError]:
                 if one.status == "stopped" and (command == "record") != (one is run.learning):
                     steps = f"{one.name} ended after {one.steps} of {one.wanted} steps"
                     found.append(BrokenDown(f"{path}: {steps}: {one.reason}"))
+    return found
+
+
+def _failed_rules(document: dict[str, Any]) -> list[ExperimentError]:
+    """Runs of a study in which a rule of the user's own failed: a mistake to be mended."""
+    from experiments.pipeline.loop import CONTROLLER
+
+    found: list[ExperimentError] = []
+    for row in document.get("rows", []):
+        rule = str(row.get("controller") or document.get("settings", {}).get("controller", ""))
+        if ":" in rule and CONTROLLER in str(row.get("reason", "")):
+            found.append(
+                BrokenDown(f"{rule}, seed {row.get('seed')}: {row['reason']}; mend it and run again")
+            )
     return found

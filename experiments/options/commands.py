@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from experiments.settings import ASIDE, Parallel, Physics, settings
+from experiments.settings import ASIDE, Own, Parallel, Physics, settings
 
 FOLDER = Path(__file__).parents[1] / "runfiles" / "behaviours"
 """Of the behaviours that come along."""
@@ -38,8 +38,8 @@ class Show:
 
 
 @settings
-class Behaviours(Parallel):
-    """List the behaviours that come with the project, check that they go on, or keep one of a run."""
+class Behaviours(Own, Parallel):
+    """List the behaviours that come along and your own, check that they go on, or keep one of a run."""
 
     check: bool = False
     """Record each behaviour and compare the first tenth with the last: does it go on?"""
@@ -55,8 +55,8 @@ class Behaviours(Parallel):
     """With --keep: its freeze time in minutes."""
     about: str = ""
     """With --keep: what one sees, in a few words."""
-    folder: Path = FOLDER
-    """Where the behaviours are."""
+    folder: Path | None = None
+    """Only the behaviours of this folder; with --keep where the new one goes, in place of your own folder."""
     out: Path = field(default=Path("runs/behaviours"), metadata=ASIDE)
     """Where --check puts its recordings."""
 

@@ -20,7 +20,7 @@ class Learn(Changes):
     controller: str = "ulr"
     """Learning rule by name, or your own as my_module:MyRule."""
     minutes: float = 8.0
-    """Length of the experiment in simulated minutes."""
+    """Length of the experiment in simulated minutes; a shorter run in the file goes on from its end."""
     freeze: tuple[float, ...] = (2.0, 4.0, 8.0)
     """Minutes at which a copy of the controller is frozen."""
     seed: int = 1
@@ -34,6 +34,8 @@ class Learn(Changes):
     given, or what the file was begun with."""
     checkpoint: int = 3000
     """Control steps between two checkpoints, from which an interrupted run goes on."""
+    replace: bool = field(default=False, metadata=ASIDE)
+    """Learn anew what was learned with other settings or another source of your rule, or broke down."""
 
     @property
     def path(self) -> Path:
@@ -61,7 +63,7 @@ class Record(Transplant, Own, Parallel):
     runs: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN.h5")] = ()
     """Run files written by `selforg learn`."""
     samples: int = 1_000_000
-    """Samples to record per behaviour (50 per simulated second)."""
+    """Samples to record per behaviour (50 per simulated second); a shorter recording goes on from its end."""
     freeze: tuple[float, ...] = ()
     """Freeze times to record, in minutes; all of the run if not given."""
     transient: int = 10_000
@@ -76,7 +78,7 @@ class Record(Transplant, Own, Parallel):
     replace: bool = field(default=False, metadata=ASIDE)
     """Record again what was recorded with other settings."""
     behaviour: tuple[str, ...] = ()
-    """Behaviours that come with the project; each is recorded into runs/NAME.h5."""
+    """Behaviours by name, that come along or your own; each is recorded into runs/NAME.h5."""
 
 
 @settings

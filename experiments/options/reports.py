@@ -53,7 +53,7 @@ class Video(Transplant, Own):
     out: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="OUT.mp4")] = None
     """Film to write."""
     behaviour: str = ""
-    """A behaviour that comes with the project, in place of a run; `selforg behaviours` lists them."""
+    """A behaviour by name, in place of a run; `selforg behaviours` lists those that there are."""
     freeze: float | None = None
     """Freeze time in minutes; the last one of the run if not given."""
     seconds: float = 20.0

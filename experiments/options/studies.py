@@ -8,7 +8,19 @@ from typing import Annotated, Literal
 
 import tyro
 
-from experiments.settings import ASIDE, Changes, Learner, Parallel, Physics, Reading, Scale, Scales, settings
+from experiments.settings import (
+    ASIDE,
+    Changes,
+    Learner,
+    Parallel,
+    Physics,
+    Reading,
+    Scale,
+    Scales,
+    SeedList,
+    Seeds,
+    settings,
+)
 
 ScaleKind = Literal["common", "relative", "auto"]
 Part = Literal["lorenz", "ar2", "snake", "hexapod"]
@@ -38,15 +50,15 @@ class Convergence(Reading):
 
 
 @settings
-class Progress(Learner, Changes, Parallel):
+class Progress(Learner, Changes, Seeds, Parallel):
     """Learn, record and quantify: the table and the picture of learning progress."""
 
     minutes: float = 8.0
     """Length of learning in simulated minutes."""
     freeze: tuple[float, ...] = (2.0, 4.0, 8.0)
     """Minutes at which the controller is frozen, recorded and quantified."""
-    seeds: tuple[int, ...] = (1,)
-    """One run per seed."""
+    seeds: SeedList = field(default=(1,), kw_only=True)
+    """One run per seed, by number: 1 2 3, or 1:10 for all from 1 to 10."""
     samples: int = 1_000_000
     """Samples to record per behaviour."""
     transient: int = 10_000
@@ -57,18 +69,20 @@ class Progress(Learner, Changes, Parallel):
     """Scales on which core complexity is compared as well, the same for all behaviours."""
     out: Path = field(default=Path("runs"), metadata=ASIDE)
     """Folder for runs, table and picture."""
+    replace: bool = field(default=False, metadata=ASIDE)
+    """Learn and record anew what was made with other settings or another source of your rule."""
 
 
 @settings
-class Compare(Scales, Physics, Scale):
+class Compare(Scales, Physics, Seeds, Scale):
     """Run robots under several controllers and seeds, and rank the controllers by core complexity."""
 
     robots: tuple[str, ...] = ("hexapod", "snake")
     """Bodies."""
     controllers: tuple[str, ...] = ("ulr", "tipi", "dep", "homeokinesis", "random", "sine")
     """Learning rules and baselines by name, or your own as my_module:MyRule."""
-    seeds: int = 10
-    """Number of seeds: 1, 2, ... All controllers get the same ones."""
+    seeds: SeedList = field(default=tuple(range(1, 11)), kw_only=True)
+    """Seeds by number: 1 2 3, or 1:10 for all from 1 to 10. All controllers get the same ones."""
     minutes: float = 8.0
     """Length of learning in simulated minutes."""
     freeze: float | None = None
@@ -93,20 +107,22 @@ class Compare(Scales, Physics, Scale):
     """Folder for table, figure, page, and the results of single runs."""
     replace: bool = field(default=False, metadata=ASIDE)
     """Replace table, figure and page of another comparison in that folder; single runs are kept anyway."""
+    runs: tuple[Path, ...] = ()
+    """Compare the recordings of these run files, the last or that of --freeze, and run nothing."""
     keep: bool = field(default=False, metadata=ASIDE)
     """Keep the run files (30 MB per 200,000 samples of the hexapod)."""
 
 
 @settings
-class LearningCurve(Learner, Scales, Changes, Scale):
+class LearningCurve(Learner, Scales, Changes, Seeds, Scale):
     """Freeze a learning robot at many times, and plot complexity against learning time."""
 
     every: float = 0.5
     """Minutes of learning between two freezes; the end of learning is one in any case."""
     minutes: float = 8.0
     """Length of learning in simulated minutes."""
-    seeds: int = 5
-    """Number of seeds: 1, 2, ..."""
+    seeds: SeedList = field(default=tuple(range(1, 6)), kw_only=True)
+    """Seeds by number: 1 2 3, or 1:10 for all from 1 to 10."""
     samples: int = 50_000
     """Samples to record per behaviour."""
     transient: int = 5_000
@@ -135,8 +151,10 @@ class Reproduce(Physics, Scale):
     """Fewer samples: minutes instead of hours. What that costs in accuracy is said with the result."""
     samples: int | None = None
     """Samples per series or behaviour; the paper's number if not given."""
-    seeds: tuple[int, ...] | None = None
-    """Seeds by number (not how many); those of the table's settings, at least five, if not given."""
+    seeds: SeedList = ()
+    """Seeds by number: 1 2 3, or 1:10; those of the table's settings, at least five, if not given."""
+    n_seeds: int | None = None
+    """So many seeds instead: 1, 2, ..."""
     seconds: float = field(default=3.0, metadata=ASIDE)
     """Length of the films on the page; 0 for none."""
     out: Path = field(default=Path("runs/paper"), metadata=ASIDE)
@@ -144,13 +162,13 @@ class Reproduce(Physics, Scale):
 
 
 @settings
-class Emergence(Learner, Changes, Scale):
+class Emergence(Learner, Changes, Seeds, Scale):
     """Let a robot learn with many seeds and see what it does when frozen."""
 
     robot: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ROBOT")] = "hexapod"
     """hexapod or snake."""
-    seeds: int = 10
-    """Number of seeds: 1, 2, 3, ..."""
+    seeds: SeedList = field(default=tuple(range(1, 11)), kw_only=True)
+    """Seeds by number: 1 2 3, or 1:10 for all from 1 to 10."""
     minutes: float = 8.0
     """Length of learning in simulated minutes."""
     freeze: tuple[float, ...] = ()
@@ -171,3 +189,29 @@ class Emergence(Learner, Changes, Scale):
     """With --engines: of how many seeds complexity is measured as well, from 100,000 samples each."""
     out: Path = field(default=Path("runs/emergence"), metadata=ASIDE)
     """Folder of the results; finished seeds are not computed again."""
+
+
+Kind = Literal["run", "recording", "result", "study"]
+Column = Literal["name", "robot", "controller", "seed", "engine", "state", "E_core", "age", "size"]
+
+
+@settings
+class Runs:
+    """List every run, recording, result and study below a folder."""
+
+    folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FOLDER")] = Path()
+    """Where to look, and in all folders below; here if not given."""
+    kind: tuple[Kind, ...] = ()
+    """Only these kinds; all if not given."""
+    robot: str = ""
+    """Only those of this robot."""
+    controller: str = ""
+    """Only those of this learning rule."""
+    seed: int | None = None
+    """Only those of this seed."""
+    state: str = ""
+    """Only those whose state begins so: complete, stopped, interrupted, running, frozen, damaged, ..."""
+    sort: Column = "name"
+    """Sort by this column."""
+    reverse: bool = False
+    """The other way round: the largest, the youngest, ... first."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import glob
 import json
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +25,26 @@ from experiments.pipeline.loop import (
     Loop,
     Watch,
     body_settings,
+    body_source,
     drive,
     find_body,
     look_here,
     observations,
     using_body,
 )
+from experiments.pipeline.sources import Sources, forget_changed, sources
+from experiments.pipeline.standing import LEARNING, Standing, asks_for_more, config_of, remove_grown, standing
 from experiments.runfiles.atomic import make_folder, real, remove_stale_lock, writing
-from experiments.runfiles.contents import finish_learning, frozen_arrays
+from experiments.runfiles.contents import finishing_learning, frozen_arrays
 from experiments.runfiles.growing import GrowingFile, Track
+from experiments.runfiles.hdf5 import attributes, reading
+from experiments.runfiles.prolonging import carry_over, keep_checkpoint, last_checkpoint
 from experiments.runfiles.results import other_versions, versions
-from experiments.runfiles.run_file import FORMAT, SCHEMA, label, open_run_file
+from experiments.runfiles.run_file import FORMAT, SCHEMA, label, open_run_file, part_path
 from experiments.settings import (
     LARGEST,
     build,
     deciding,
-    difference,
     experiment_defaults,
 )
 from experiments.sweeps.workers import in_parallel, watching
@@ -48,6 +56,8 @@ def find_rule(name: str) -> type[Controller]:
         known = nearest(name, controllers.REGISTRY)
         raise ExperimentError(f"unknown controller {name!r}; {known}; or your own as my_module:MyRule")
     look_here()
+    if ":" in name:
+        forget_changed(name.partition(":")[0])
     with containing(f"the rule {name} cannot be imported"), refusing(controllers.ControllerError):
         return controllers.find(name)
 
@@ -103,10 +113,17 @@ def resolve(config: Learn, rule: type[Controller] | None = None, live: bool = Fa
     return dataclasses.replace(resolved, body=body, rule=dataclasses.asdict(chosen))
 
 
+def sources_of(
+    robot: str, controller: str, body: Any = None, rule: type[Controller] | None = None
+) -> Sources:
+    """What of the user's own a robot and a rule are made of (see `sources`)."""
+    return body_source(robot, body) | sources(rule or find_rule(controller))
+
+
 def learn(
     config: Learn, feedback: Feedback = SILENT, *, body: Any = None, rule: type[Controller] | None = None
 ) -> Path:
-    """Run a learning experiment, or go on with one that was interrupted; returns the file.
+    """Run a learning experiment, or go on with one that was interrupted, or shorter; returns the file.
 
     The file holds all sensors and motor values, C and h over time, and the frozen controllers. A run that
     breaks down (the simulation blows up, NaN in the controller) ends with its reason in the file. `body` and
@@ -115,35 +132,21 @@ def learn(
     Raises ExperimentError when the settings do not fit, or the file belongs to another experiment.
     """
     config = resolve(config, rule, live=body is not None)
-    path = real(config.path)
-    if _is_over(path, config, feedback):
+    path, used = real(config.path), sources_of(config.robot, config.controller, body, rule)
+    asked = deciding(_with_looks(config))
+    over = standing(path, asked, used, config.replace, feedback) == "over"
+    if over and not part_path(path, LEARNING).exists():
         remove_stale_lock(path)
         return path
     make_folder(path.parent)
     # What was learned or begun while this waited for the lock is looked at as well.
-    with writing(path), using_body(config.robot, config.body, body) as used:
-        if not _is_over(path, config, feedback):
-            _learn(path, config, used, rule or find_rule(config.controller), feedback)
+    with writing(path), using_body(config.robot, config.body, body) as ready:
+        config = _with_looks(config)
+        found = standing(path, deciding(config), used, config.replace)
+        if found != "over":
+            _learn(path, found, config, used, ready, rule or find_rule(config.controller), feedback)
+        remove_grown(path, deciding(config))
     return path
-
-
-def _is_over(path: Path, config: Learn, feedback: Feedback) -> bool:
-    """Whether a file holds this experiment and is finished; refuses one that holds another."""
-    if not path.exists():
-        return False
-    with open_run_file(path) as run:
-        asked = deciding(config)
-        asked["measure"] = asked["measure"] or run.config.get("measure")
-        differing, past = difference(run.config, asked), run.learning
-    if differing:
-        raise FileError(
-            f"{path} holds another experiment: {'; '.join(differing[:3])}; choose another --out or delete it"
-        )
-    if past.status == "running":
-        return False
-    why = f": {past.reason}" if past.reason else ""
-    feedback.say(f"{path} is already {past.status} ({past.steps} steps){why}; nothing to do")
-    return True
 
 
 def learn_all(configs: list[Learn], jobs: int = 0, feedback: Feedback = SILENT) -> list[Path]:
@@ -154,30 +157,59 @@ def learn_all(configs: list[Learn], jobs: int = 0, feedback: Feedback = SILENT) 
     first = resolved[0]
     with using_body(first.robot, first.body) as body:  # compile once, not in every process
         _loop(first, body, find_rule(first.controller)).advance(0, 20)
-    totals = {config.path: round(config.minutes * 60 / config.body["control_step"]) for config in resolved}
+    totals = {_grows_in(config): _steps(config, 1 / config.body["control_step"]) for config in resolved}
     with feedback.bars() as bar, watching(totals, bar(f"learn {plural(len(configs), 'run')} [steps]")):
         paths = in_parallel(learn, configs, jobs)
     feedback.say(f"learned: {', '.join(map(str, paths))}")
     return paths
 
 
-def _learn(path: Path, config: Learn, body: Any, rule: type[Controller], feedback: Feedback) -> None:
+def _steps(config: Learn, rate: float) -> int:
+    return round(config.minutes * 60 * rate)
+
+
+def _grows_in(config: Learn) -> Path:
+    """The file in which a run grows: itself, or one beside it if it was finished and is asked for more."""
+    path = real(config.path)
+    with suppress(FileError):
+        used = sources_of(config.robot, config.controller)
+        if standing(path, deciding(_with_looks(config)), used, config.replace) == "more":
+            return part_path(path, LEARNING)
+    return path
+
+
+def _learn(
+    path: Path,
+    found: Standing,
+    config: Learn,
+    used: Sources,
+    body: Any,
+    rule: type[Controller],
+    feedback: Feedback,
+) -> None:
     rate = 1 / body.config.control_step
-    steps = round(config.minutes * 60 * rate)
+    steps = _steps(config, rate)
     freezes = {label(minutes): round(minutes * 60 * rate) for minutes in config.freeze}
-    if config.measure is None:
-        config = dataclasses.replace(config, measure=_looks(path))
     loop = _loop(config, body, rule)
     if hasattr(body, "engine"):
         version = robots.engine_version(body.engine)
         feedback.say(
             f"{config.robot} under {config.controller}, seed {config.seed}, in {body.engine} {version}"
         )
-    if path.exists():
-        work = _continue(path, steps, getattr(body, "resumable", True), feedback)
+    grown = part_path(path, LEARNING) if found == "more" else path
+    if found == "goes on" or (found == "more" and config_of(grown) == deciding(config)):
+        work = _continue(grown, steps, getattr(body, "resumable", True), feedback)
     else:
+        source, made = path, {"versions": versions(getattr(body, "engine", None)), "created": _now()}
+        if found == "more":
+            if grown.exists() and asks_for_more(config_of(grown), deciding(config)):
+                source = grown
+            made = _going_on(source, steps, getattr(body, "resumable", True), feedback)
+        elif path.exists():
+            for part in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
+                part.unlink()  # of the run that is replaced
         work = GrowingFile.create(
-            path,
+            grown,
             attrs={
                 "format": FORMAT,
                 "schema": SCHEMA,
@@ -185,15 +217,18 @@ def _learn(path: Path, config: Learn, body: Any, rule: type[Controller], feedbac
                 "controller": config.controller,
                 "seed": config.seed,
                 "config": json.dumps(deciding(config)),
-                "versions": json.dumps(versions(getattr(body, "engine", None))),
-                "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                "versions": json.dumps(made["versions"]),
+                "sources": json.dumps(used),
+                "created": made["created"],
             },
-            group="learning",
+            group=LEARNING,
             group_attrs={"wanted": steps, "rate_hz": rate},
             tracks=loop.tracks(),
             steps=steps,
             state=loop.checkpoint(),
             marks={f"frozen/{name}": step for name, step in freezes.items()},
+            begin=partial(carry_over, source, LEARNING) if found == "more" else None,
+            replace=grown.exists(),
         )
 
     def freeze(step: int) -> None:
@@ -203,19 +238,38 @@ def _learn(path: Path, config: Learn, body: Any, rule: type[Controller], feedbac
 
     with work, feedback.bars() as bar:
         title = f"learn {config.robot} {config.controller} seed {config.seed} [steps]"
-        stops = {*range(config.checkpoint, steps, config.checkpoint), *freezes.values(), steps}
-        reason = drive(loop, work, stops, at_stop=freeze, advance=bar(title))
-    finish_learning(path, "stopped" if reason else "complete", reason)
+        stops = {*range(config.checkpoint, steps + 1, config.checkpoint), *freezes.values()}
+        reason = drive(loop, work, stops, steps, at_stop=freeze, advance=bar(title))
+    with finishing_learning(grown, path, "stopped" if reason else "complete", reason) as file:
+        keep_checkpoint(grown, file, LEARNING)
     reached = ", ".join(name for name, step in freezes.items() if step <= work.steps) or "no time"
     feedback.say(f"{path}: {work.steps} steps, frozen at {reached}" + (f"; {reason}" if reason else ""))
 
 
-def _looks(path: Path) -> float:
-    """Seconds between two looks at the body: as a file was begun, or as is usual now."""
-    if not path.exists():
-        return OFTEN
+def _with_looks(config: Learn) -> Learn:
+    """The same experiment, looking at the body as often as its file was begun with, or as is usual now."""
+    path = real(config.path)
+    if config.measure is not None or not path.exists():
+        return dataclasses.replace(config, measure=config.measure or OFTEN)
     with open_run_file(path) as run:
-        return float(run.config.get("measure", OFTEN))
+        return dataclasses.replace(config, measure=float(run.config.get("measure") or OFTEN))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _going_on(source: Path, steps: int, resumable: bool, feedback: Feedback) -> dict[str, Any]:
+    """Say that a run goes on beyond its end; when it was begun, and with which libraries."""
+    at, _ = last_checkpoint(source, LEARNING)
+    if not resumable:
+        raise FileError(f"{source} ended at step {at}, and this body cannot be put back there; learn anew")
+    feedback.say(f"{source} goes on from its checkpoint at step {at}, to step {steps}")
+    with reading(source) as file:
+        attrs = attributes(file)
+    begun = json.loads(attrs["versions"])
+    _note_versions(source, begun, feedback)
+    return {"versions": begun, "created": attrs["created"]}
 
 
 def _continue(path: Path, steps: int, resumable: bool, feedback: Feedback) -> GrowingFile:
@@ -228,12 +282,16 @@ def _continue(path: Path, steps: int, resumable: bool, feedback: Feedback) -> Gr
         )
     feedback.say(f"continuing {path} at step {work.steps} of {steps}")
     with open_run_file(path) as run:
-        if changed := other_versions(run.versions):
-            feedback.say(
-                f"note: {path} was begun with {changed}: the result may depend on where it was interrupted, "
-                "and need not equal an uninterrupted run bit by bit"
-            )
+        _note_versions(path, run.versions, feedback)
     return work
+
+
+def _note_versions(path: Path, begun: Mapping[str, str], feedback: Feedback) -> None:
+    if changed := other_versions(begun):
+        feedback.say(
+            f"note: {path} was begun with {changed}: the result may depend on where it was interrupted, "
+            "and need not equal an uninterrupted run bit by bit"
+        )
 
 
 def _loop(config: Learn, body: Any, rule: type[Controller]) -> Loop:

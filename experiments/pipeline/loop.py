@@ -23,8 +23,9 @@ import robots
 from controllers import Controller, ControllerError
 from experiments.errors import ExperimentError, FileError, containing, nearest, refusing, where_raised
 from experiments.feedback import Advance
+from experiments.pipeline.sources import Sources, forget_changed, sources
 from experiments.runfiles.contents import FrozenState, with_prefix
-from experiments.runfiles.growing import Arrays, GrowingFile, Track, read_state
+from experiments.runfiles.growing import AT, Arrays, GrowingFile, Track, read_state
 from experiments.runfiles.run_file import RunFile
 from experiments.settings import build
 from robots.foreign import LIVE
@@ -57,6 +58,7 @@ def let_in(modules: Iterable[str]) -> None:
     look_here()
     for name in modules:
         with containing(f"--module {name} cannot be imported"):
+            forget_changed(name)
             importlib.import_module(name)
 
 
@@ -81,11 +83,22 @@ def modules_of(run: RunFile, live: bool = False) -> tuple[str, ...]:
 def find_body(name: str) -> robots.RobotEntry:
     """A kind of body by name: of the registry, a user's own (also from this folder), or of Gymnasium."""
     look_here()
+    if ":" in name and not name.startswith(LIVE):
+        forget_changed(name.partition(":")[0])
     try:
         return robots.find(name)
     except robots.RobotError as error:
         known = nearest(name, robots.ROBOTS)
         raise ExperimentError(f"unknown robot {name!r}; {known}; or your own as my_module:MyRobot") from error
+
+
+def body_source(robot: str, live: Any = None) -> Sources:
+    """What of the user's own a body is made of (see `sources`)."""
+    if live is not None:
+        return sources(type(getattr(live, "_env", live)))
+    with containing(f"the robot {robot} cannot be imported"), refusing(robots.RobotError):
+        found = find_body(robot).source()
+    return {} if found is None else sources(found)
 
 
 def body_settings(robot: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -244,36 +257,41 @@ def drive(
     loop: Loop,
     work: GrowingFile,
     stops: Iterable[int],
+    end: int,
     *,
     first: int = 0,
     at_stop: Callable[[int], None] = lambda step: None,
     advance: Advance = lambda done, total: None,
 ) -> str:
-    """Run a loop from wherever its growing file stands to the last of its stops, with a commit at each.
+    """Run a loop from wherever its growing file stands to its end, with a commit there and at each stop.
 
     Steps before `first`, one of the stops unless it is 0, are not written. `at_stop` is called at each stop,
-    before the commit (and again when a run goes on from there). Returns why the run ended early, or "".
+    before the commit (and again when a run goes on from there). Stops are those of a run of any length, which
+    the end need not be: with the last commit goes the state at the last stop, from which a longer run would
+    go on as if it had been asked for at once. Returns why the run ended early, or "".
     """
-    state = read_state(work.path)
+    state, usual = read_state(work.path), {stop for stop in stops if stop <= end}
     if "reason" in state:
         return state["reason"].tobytes().decode()
     loop.resume(state)
-    at_stop(work.steps)
-    left = sorted(stop for stop in stops if stop > work.steps)
-    if left:
-        advance(work.steps, left[-1])
-    for stop in left:
-        block = loop.advance(work.steps, stop, first, lambda step: advance(step, left[-1]))
+    at = int(state.get(AT, work.steps))
+    if at == work.steps:
+        at_stop(at)
+    if work.steps < end:
+        advance(work.steps, end)
+    for stop in sorted(stop for stop in {*usual, end} if stop > work.steps):
+        block = loop.advance(work.steps, stop, first, lambda step: advance(step, end))
         if work.steps >= first:
             for name, rows in block.rows.items():
                 work.append(name, rows, work.steps - first)
         if block.reason:
             work.commit(work.steps + block.steps, {"reason": np.frombuffer(block.reason.encode(), np.uint8)})
             return block.reason
-        state = loop.checkpoint()
-        at_stop(stop)
-        work.commit(stop, state)
-        advance(stop, left[-1])
+        if stop in usual:
+            state, at = loop.checkpoint(), stop
+            at_stop(stop)
+        work.commit(stop, state | {AT: np.array(at)})
+        advance(stop, end)
     return ""
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from experiments.options.pipeline import Record
 from experiments.pipeline.loop import (
     OFTEN,
     Loop,
+    body_source,
     drive,
     find_body,
     let_in,
@@ -29,11 +31,13 @@ from experiments.pipeline.loop import (
     thaw,
     using_body,
 )
+from experiments.pipeline.sources import Sources, changes, sources
 from experiments.runfiles.atomic import real, remove_stale_lock, writing
 from experiments.runfiles.contents import Recording, copy_recording, replacing_recordings
 from experiments.runfiles.growing import GrowingFile, read_commit, read_state
 from experiments.runfiles.hdf5 import attributes, open_hdf5, put_attributes, reading
 from experiments.runfiles.library import fetch, transplant
+from experiments.runfiles.prolonging import carry_over, keep_checkpoint, last_checkpoint
 from experiments.runfiles.results import other_versions, versions
 from experiments.runfiles.run_file import (
     FORMAT,
@@ -42,6 +46,7 @@ from experiments.runfiles.run_file import (
     fingerprint_in,
     open_run_file,
     part_path,
+    read_sources,
 )
 from experiments.settings import LARGEST, difference
 from experiments.sweeps.workers import in_parallel, watching
@@ -60,6 +65,10 @@ class Wanted:
     checkpoint: int
     modules: tuple[str, ...] = ()
     """Modules of the user's that the run names, to be imported where this is recorded."""
+    sources: Sources = field(default_factory=dict)
+    """What of the user's own is used."""
+    shorter: Path | None = None
+    """File that holds the same recording with fewer samples, which goes on."""
 
     @property
     def part(self) -> Path:
@@ -71,8 +80,20 @@ class Wanted:
         return {
             key: value
             for key, value in dataclasses.asdict(self).items()
-            if key not in ("run", "name", "modules")
+            if key in ("samples", "transient", "measure", "checkpoint")
         }
+
+    def differs(self, attrs: Mapping[str, Any]) -> list[str]:
+        """In what a recording with these attributes is another one; sentence parts."""
+        stored = read_sources(attrs)
+        edited = changes(self.sources if stored is None else stored, self.sources)
+        words = difference(json.loads(attrs.get("config", "{}")), self.settings())
+        return [*words, *([f"{edited} has another source"] if edited else [])]
+
+    def asks_for_more(self, attrs: Mapping[str, Any]) -> bool:
+        """Whether a recording with these attributes is this one, with fewer samples."""
+        fewer = json.loads(attrs.get("config", "{}")).get("samples", self.samples)
+        return fewer < self.samples and not dataclasses.replace(self, samples=fewer).differs(attrs)
 
 
 def record(config: Record, feedback: Feedback = SILENT, *, body: Any = None) -> list[Path]:
@@ -100,7 +121,7 @@ def record(config: Record, feedback: Feedback = SILENT, *, body: Any = None) -> 
     named = [real(path) for path in (*config.runs, *map(fetch, config.behaviour))]
     named = [real(transplant(path, config.engine, config.transplant)) for path in named]
     runs = list({path.resolve(): path for path in named}.values())
-    if not (changing := [path for path in runs if _wanted(path, config, body is not None, feedback)]):
+    if not (changing := [path for path in runs if _wanted(path, config, body, feedback)]):
         for path in runs:
             _remove_merged_parts(path)
         feedback.say("everything is recorded already; nothing to do")
@@ -109,9 +130,8 @@ def record(config: Record, feedback: Feedback = SILENT, *, body: Any = None) -> 
         for path in sorted(changing):
             held.enter_context(writing(path))
         # What others recorded while this waited for the locks is looked at as well.
-        wanted = [one for path in changing for one in _wanted(path, config, body is not None)]
-        for one in wanted:
-            _refuse_other(one, config.replace)
+        asked = [one for path in changing for one in _wanted(path, config, body)]
+        wanted = [_after_part(one, config.replace) for one in asked]
         controllers.Frozen(np.zeros((1, 1)), np.zeros(1)).act([0.0])  # compile once, not in every process
         totals = {one.part: one.transient + one.samples for one in wanted}
         with watching(totals, bar(f"record {plural(len(wanted), 'behaviour')} [steps]")):
@@ -132,13 +152,18 @@ def record_one(wanted: Wanted, body: Any = None) -> None:
             # It cannot be put where it was: every recording begins with a reset, a half-made one again.
             used.forget()
             wanted.part.unlink(missing_ok=True)
+            wanted = dataclasses.replace(wanted, shorter=None)
         used.restore(frozen.body)
         rate = 1 / used.config.control_step
         loop = Loop(used, thaw(frozen), observations(used, max(1, round(wanted.measure * rate))))
         loop.s = frozen.sensors
-        if wanted.part.exists():
+        source, made_with = wanted.shorter, versions(getattr(used, "engine", None))
+        if wanted.part.exists() and source is None:
             work = GrowingFile.open(wanted.part)
         else:
+            if source is not None:
+                with reading(source) as file:
+                    made_with = json.loads(attributes(file[f"behaviours/{wanted.name}"])["versions"])
             work = GrowingFile.create(
                 wanted.part,
                 attrs={"format": FORMAT, "schema": SCHEMA, "run": wanted.run.name, "origin": origin},
@@ -149,16 +174,19 @@ def record_one(wanted: Wanted, body: Any = None) -> None:
                     "rate_hz": rate,
                     "minutes": frozen.minutes,
                     "config": json.dumps(wanted.settings()),
-                    "versions": json.dumps(versions(getattr(used, "engine", None))),
+                    "versions": json.dumps(made_with),
+                    "sources": json.dumps(wanted.sources),
                 },
                 tracks=loop.tracks(),
                 steps=wanted.samples,
                 state=loop.checkpoint(),
+                begin=None if source is None else partial(carry_over, source, wanted.name),
+                replace=wanted.part.exists(),
             )
         total = wanted.transient + wanted.samples
-        stops = {*range(wanted.checkpoint, total, wanted.checkpoint), wanted.transient, total}
+        stops = {*range(wanted.checkpoint, total + 1, wanted.checkpoint), wanted.transient}
         with work:
-            drive(loop, work, stops, first=wanted.transient)
+            drive(loop, work, stops, total, first=wanted.transient)
 
 
 def merge(path: Path, wanted: list[Wanted], sensor: str = "", feedback: Feedback = SILENT) -> None:
@@ -172,7 +200,7 @@ def merge(path: Path, wanted: list[Wanted], sensor: str = "", feedback: Feedback
     with replacing_recordings(path, [one.name for one in wanted], size) as file:
         for one in wanted:
             start = fingerprint_in(file, one.name)
-            if not start or _read_part(one.part, one.name)[1] not in ("", start):
+            if not start or _origin(one.part) not in ("", start):
                 raise FileError(
                     f"{path} is no longer the run that was recorded: it was moved or replaced meanwhile; "
                     f"the recording stays in {one.part}"
@@ -185,6 +213,7 @@ def merge(path: Path, wanted: list[Wanted], sensor: str = "", feedback: Feedback
             steps = max(0, read_commit(one.part)[0] - one.transient)
             with open_hdf5(one.part) as work:
                 copy_recording(work, file, name, steps, "stopped" if reason else "complete", reason)
+            keep_checkpoint(one.part, file, one.name)
             verdict = _stationarity(file[name]["sensors"], sensor)
             put_attributes(file[name], {"stationarity": json.dumps(verdict)})
             why = f"; {reason}" if reason else ""
@@ -204,14 +233,20 @@ def _stationarity(sensors: h5py.Dataset, sensor: str) -> dict[str, Any]:
     return q.stationarity_verdict({i: sensors[:, i] for i in columns}, names)
 
 
-def _wanted(path: Path, config: Record, live: bool, feedback: Feedback = SILENT) -> list[Wanted]:
+def _wanted(path: Path, config: Record, body: Any, feedback: Feedback = SILENT) -> list[Wanted]:
     """What is left to record of a run."""
     with open_run_file(path) as run:
         if run.learning.status == "running":
             raise FileError(f"{path} has not finished learning; run its `selforg learn` command again first")
         if not run.frozen:
             raise FileError(f"{path} holds no frozen controller; learn with --freeze at times before its end")
-        modules = modules_of(run, live)
+        modules, made_of = modules_of(run, body is not None), body_source(run.robot, body)
+        learned = made_of if run.sources is None else run.sources
+        if edited := changes(learned | made_of, learned):
+            feedback.say(
+                f"note: {edited} has changed since {path} was learned: its controllers meet another body; "
+                "`selforg learn --replace` learns them with this one"
+            )
         chosen = [run.frozen_at(minutes)[0] for minutes in config.freeze] or list(run.frozen)
         sensors = run.learning.sensors
         if config.stationarity not in ("", "all"):
@@ -221,14 +256,24 @@ def _wanted(path: Path, config: Record, live: bool, feedback: Feedback = SILENT)
         for name in dict.fromkeys(chosen):
             stored = run.behaviours.get(name)
             asked = (config.samples, config.transient, _looks(config, path, name, stored), config.checkpoint)
-            one = Wanted(path, name, *asked, modules)
+            used = made_of | sources(type(thaw(run.frozen[name])))
+            one = Wanted(path, name, *asked, modules, used)
             if stored is None or stored.status == "running":
                 found.append(one)
-            elif differing := difference(json.loads(stored.attrs.get("config", "{}")), one.settings()):
+            elif one.asks_for_more(stored.attrs) and not (config.replace and stored.status == "stopped"):
+                if stored.status != "stopped":  # that one would break down at the same moment
+                    try:
+                        last_checkpoint(path, name)
+                        found.append(dataclasses.replace(one, shorter=path))
+                    except FileError:
+                        if not config.replace:
+                            raise
+                        found.append(one)
+            elif differing := one.differs(stored.attrs):
                 if not config.replace:
                     raise FileError(
                         f"{path} holds another recording of {name}: {'; '.join(differing)}; "
-                        "ask for the same, or use --replace to record it again"
+                        "ask for the same or for more, or use --replace to record it again"
                     )
                 found.append(one)
         if found and (changed := other_versions(run.versions)):
@@ -245,7 +290,7 @@ def _looks(config: Record, path: Path, name: str, stored: Recording | None) -> f
     if config.measure is None and stored is not None and not config.replace:
         begun = json.loads(stored.attrs.get("config", "{}"))
     elif config.measure is None and part_path(path, name).exists():
-        begun = _read_part(part_path(path, name), name)[0]
+        begun = json.loads(_attributes_of(part_path(path, name), name)["config"])
     return config.measure or float(begun.get("measure", OFTEN))
 
 
@@ -259,32 +304,40 @@ def _remove_merged_parts(path: Path) -> None:
         for name, recorded in run.behaviours.items():
             part = part_path(path, name)
             merged = recorded.status != "running" and part.exists()
-            stored = json.loads(recorded.attrs.get("config", "{}"))
-            if merged and not difference(_read_part(part, name)[0], stored):
+            there = recorded.attrs.get("config")
+            if merged and _attributes_of(part, name).get("config") == there:
                 part.unlink()
             remove_stale_lock(part)
 
 
-def _refuse_other(wanted: Wanted, replace: bool) -> None:
-    """Make sure that a part file, if there is one, belongs to this recording."""
+def _after_part(wanted: Wanted, replace: bool) -> Wanted:
+    """The recording to make, after a look at the part file, if there is one: it may be of another one."""
     if not wanted.part.exists():
-        return
-    stored, origin = _read_part(wanted.part, wanted.name)
-    differing = difference(stored, wanted.settings())
+        return wanted
+    stored = _attributes_of(wanted.part, wanted.name)
+    more = wanted.asks_for_more(stored)
+    differing = [] if more else wanted.differs(stored)
     with open_run_file(wanted.run) as run:
-        if origin not in ("", fingerprint(run, wanted.name)):
+        if _origin(wanted.part) not in ("", fingerprint(run, wanted.name)):
             differing.insert(0, f"it began with another controller or body than {wanted.run} holds")
     if differing and not replace:
         raise FileError(
-            f"{wanted.part} is another unfinished recording: {'; '.join(differing)}; "
-            "ask for the same to finish it; delete it, or use --replace, to start again"
+            f"{wanted.part} is another unfinished recording: {'; '.join(differing)}; ask for the same or for "
+            "more to finish it; delete it, or use --replace, to start again"
         )
     if differing:
         wanted.part.unlink()
+        return wanted
+    return dataclasses.replace(wanted, shorter=wanted.part if more else None)
 
 
-def _read_part(part: Path, name: str) -> tuple[dict[str, Any], str]:
-    """Settings of an unfinished recording, and the fingerprint of its beginning ("" if it keeps none)."""
+def _attributes_of(part: Path, name: str) -> dict[str, Any]:
+    """Attributes of an unfinished recording."""
     with reading(part) as file:
-        stored = json.loads(attributes(file[f"behaviours/{name}"])["config"])
-        return stored, str(attributes(file).get("origin", ""))
+        return attributes(file[f"behaviours/{name}"])
+
+
+def _origin(part: Path) -> str:
+    """Fingerprint of the beginning of an unfinished recording; empty if it keeps none."""
+    with reading(part) as file:
+        return str(attributes(file).get("origin", ""))

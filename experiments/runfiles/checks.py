@@ -56,6 +56,8 @@ def check_settings(config: Mapping[str, Any]) -> None:
 
 def check_recording(name: str, attrs: Mapping[str, Any]) -> None:
     """What is told of a recording."""
+    if "sources" in attrs:
+        table(attrs, "sources")
     rate = attrs.get("rate_hz")
     # What was salvaged may have lost its rate.
     if not isinstance(rate, int | float | np.number) or rate <= 0 or math.isinf(rate):

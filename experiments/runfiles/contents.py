@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from experiments.errors import DiskError
 from experiments.runfiles import hdf5
 from experiments.runfiles.atomic import cannot_write, replacing
-from experiments.runfiles.growing import Arrays, check_free_space, read_commit, read_mark
+from experiments.runfiles.growing import Arrays, check_free_space, make_sure_of_room, read_commit, read_mark
 
 CHUNK = 4096
 
@@ -173,30 +172,59 @@ def replacing_recordings(path: Path, names: Iterable[str], size: int) -> Iterato
     It replaces `path` in one move when all went well. `size` is how much it may grow; the room is made sure
     of before.
     """
-    replaced = {f"{group}/{name}" for group in ("behaviours", "results") for name in names}
+    replaced = {f"{group}/{name}" for group in ("behaviours", "results", "checkpoint") for name in names}
     size += path.stat().st_size
     with hdf5.open_hdf5(path) as old, _new_file(path, old, size, "the file is as it was") as new:
         with hdf5.naming_damage(path):
             hdf5.put_attributes(new, hdf5.attributes(old))
-            for group, items in hdf5.members(old):
-                for name in items:
-                    if f"{group}/{name}" not in replaced:
-                        old.copy(f"{group}/{name}", new.require_group(group), name)
-                hdf5.put_attributes(new.require_group(group), hdf5.attributes(items))
+            _copy_groups(old, new, replaced)
         yield new
 
 
-def finish_learning(path: Path, status: str, reason: str) -> None:
-    """Turn the growing file of a learning run into the compressed file that stays."""
-    steps = read_commit(path)[0]
+def _copy_groups(old: h5py.File, new: h5py.File, but: set[str]) -> None:
+    """Copy the groups of a file with all that is in them, `but` what has these names."""
+    for group, items in hdf5.members(old):
+        if group in but:
+            continue
+        target = new.require_group(group)
+        hdf5.put_attributes(target, hdf5.attributes(items))
+        if group == "learning":
+            hdf5.copy_in_turn(items, target)
+            continue
+        for name, item in hdf5.members(items):
+            if f"{group}/{name}" in but:
+                continue
+            if group == "behaviours":
+                hdf5.put_attributes(target.require_group(name), hdf5.attributes(item))
+                hdf5.copy_in_turn(item, target[name])
+            else:
+                old.copy(item, target, name)
+
+
+@contextmanager
+def finishing_learning(grown: Path, path: Path, status: str, reason: str) -> Iterator[h5py.File]:
+    """Turn the growing file of a learning run into the compressed file that stays, at `path`.
+
+    If the run at `path` was finished before, and has grown longer in a file of its own, its recordings stay.
+    """
+    steps = read_commit(grown)[0]
     remedy = f"its {steps} steps are readable, make room and run the same command again"
-    with hdf5.open_hdf5(path) as work, _new_file(path, work, path.stat().st_size, remedy) as file:
-        with hdf5.naming_damage(path):
+    size = grown.stat().st_size + (path.stat().st_size if grown != path else 0)
+    with (
+        hdf5.open_hdf5(grown) as work,
+        hdf5.open_hdf5(path) as old,
+        _new_file(path, old, size, remedy) as file,
+    ):
+        with hdf5.naming_damage(grown):
             attrs, frozen = hdf5.attributes(work), marks(work, steps)
         hdf5.put_attributes(file, {key: value for key, value in attrs.items() if key != "layout"})
-        copy_recording(work, file, "learning", steps, status, reason)
-        for name, state in frozen.items():
+        for name, state in frozen.items():  # small and dear: at the beginning, where a cut does not reach
             write_frozen(file.require_group(f"frozen/{name}"), state)
+        copy_recording(work, file, "learning", steps, status, reason)
+        if "commit" not in old:
+            with hdf5.naming_damage(path):
+                _copy_groups(old, file, {"learning", "frozen", "checkpoint/learning"})
+        yield file
 
 
 @contextmanager
@@ -204,13 +232,9 @@ def _new_file(path: Path, old: h5py.File, size: int, remedy: str) -> Iterator[h5
     """A new HDF5 file of about `size` bytes; it replaces `old` at `path` in one move if all goes well."""
     check_free_space(path, size)
     with replacing(path, remedy, old=old.id.get_vfd_handle()) as temporary:
-        # HDF5 does not survive a failed write. So try first whether the room is really there.
-        with open(temporary, "wb") as raw:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(raw.fileno(), 0, size + size // 16)
-            os.ftruncate(raw.fileno(), 0)
+        make_sure_of_room(temporary, size + size // 16)
         try:
-            with hdf5.writable(temporary, "w") as file:
+            with hdf5.writable(temporary, "w", size) as file:
                 yield file
         except (OSError, RuntimeError) as error:
             raise DiskError(str(cannot_write(path, error, remedy))) from error
@@ -222,6 +246,7 @@ def copy_recording(work: h5py.File, file: h5py.File, name: str, steps: int, stat
         attrs, sources = hdf5.attributes(work[name]), dict(hdf5.members(work[name]))
     group = file.require_group(name)
     hdf5.put_attributes(group, attrs | {"steps": steps, "status": status, "reason": reason})
+    turns = []
     for key, source in sources.items():
         rows = Rows(source, -(-steps // int(source.attrs["every"])))
         # Wide rows (C has a matrix per row) get fewer rows per chunk, so that a chunk stays below a mebibyte.
@@ -230,5 +255,7 @@ def copy_recording(work: h5py.File, file: h5py.File, name: str, steps: int, stat
         sizes = {"maxshape": (None, *row), "chunks": (chunk, *row)}
         target = group.create_dataset(key, rows.shape, source.dtype, **sizes, **hdf5.COMPRESSED)
         hdf5.put_attributes(target, hdf5.attributes(source))
-        for start in range(0, len(rows), 16 * chunk):
-            target[start : start + 16 * chunk] = rows[start : start + 16 * chunk]
+        turns += [(start / len(rows), key, rows, chunk, start) for start in range(0, len(rows), chunk)]
+    # In the order of time: of a file that is cut off, all tracks have rows up to there.
+    for _, key, rows, chunk, start in sorted(turns, key=lambda turn: turn[:2]):
+        group[key][start : start + chunk] = rows[start : start + chunk]

@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +33,8 @@ from experiments.runfiles.hdf5 import attributes, put_attributes, reading, writa
 
 Arrays = dict[str, NDArray[Any]]
 NUMBER = np.dtype("<i8")
+AT = "at"
+"""Entry of a checkpoint: the step that it belongs to, which may be before the last valid one."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,14 @@ class GrowingFile(AbstractContextManager["GrowingFile"]):
         state: Mapping[str, Any],
         marks: Mapping[str, int] | None = None,
         group_attrs: Mapping[str, Any] | None = None,
+        begin: Callable[[GrowingFile], None] | None = None,
+        replace: bool = False,
     ) -> GrowingFile:
         """Reserve a file for `steps` steps and commit step 0; it appears at `path` only when it is whole.
 
         `group` holds the tracks. `state` is the first checkpoint; slots get room for twice its size. `marks`
-        names the states to be kept for good, with the step of each (the frozen controllers).
+        names the states to be kept for good, with the step of each (the frozen controllers). `begin` writes
+        and commits what is known of a longer run already. With `replace`, what stands at `path` goes.
         """
         marks, capacity = dict(marks or {}), 2 * len(pack(state)) + 2**16
         rows = [(track.name, track.every, np.empty(track.shape, track.dtype).nbytes) for track in tracks]
@@ -101,22 +106,29 @@ class GrowingFile(AbstractContextManager["GrowingFile"]):
         size = sum(width * -(-steps // every) for _, every, width in rows)
         # The finished file is written beside this one before it replaces it.
         check_free_space(path, 2 * size + (2 + len(marks)) * capacity + 2**20)
-        with replacing(path, f"it has {size / 2**20:.1f} MiB of rows", new=True) as temporary:
-            with writable(temporary, "w") as file:
+        with replacing(path, f"it has {size / 2**20:.1f} MiB of rows", new=not replace) as temporary:
+            make_sure_of_room(temporary, size + (2 + len(marks)) * capacity)
+            with writable(temporary, "w", 2**20) as file:
                 put_attributes(file, {**attrs, "layout": json.dumps(layout)})
+                # What the rest is worth nothing without comes first: the end of a file is lost most easily.
+                _reserve(file, "commit", (4,), "<i8")
+                for name in marks:
+                    _reserve(file, name, (capacity,), "u1")
                 put_attributes(file.require_group(group), group_attrs or {})
                 for track in tracks:
                     shape = (track.rows(steps), *track.shape)
                     data = _reserve(file, f"{group}/{track.name}", shape, track.dtype)
                     put_attributes(data, {**track.attrs, "every": track.every})
-                for name in ("checkpoint/A", "checkpoint/B", *marks):
+                for name in ("checkpoint/A", "checkpoint/B"):
                     _reserve(file, name, (capacity,), "u1")
-                _reserve(file, "commit", (4,), "<i8")
             with open(temporary, "r+b") as raw:
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(raw.fileno(), 0, os.path.getsize(temporary))
             with cls._open(temporary) as work:
-                work.commit(0, state)
+                if begin is None:
+                    work.commit(0, state)
+                else:
+                    begin(work)
         return cls.open(path)
 
     @classmethod
@@ -277,6 +289,14 @@ def check_free_space(path: Path, size: int) -> None:
             f"{path} needs {size / 2**20:.0f} MiB, but its disk has {free / 2**20:.0f} MiB free; "
             "make room, record fewer samples, or choose another disk"
         )
+
+
+def make_sure_of_room(path: Path, size: int) -> None:
+    """Find out whether a new file may have so many bytes: HDF5 does not survive a failed write."""
+    with open(path, "wb") as raw:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(raw.fileno(), 0, size)
+        os.ftruncate(raw.fileno(), 0)
 
 
 def _reserve(file: h5py.File, name: str, shape: tuple[int, ...], dtype: str) -> h5py.Dataset:

@@ -32,9 +32,32 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, EOFError, OverflowError, zlib.error)
 
 
-def writable(path: Path, mode: str) -> h5py.File:
-    """A file to write to ("w") or to change ("r+"), with checksums on all its tables."""
-    return h5py.File(path, mode, libver=("v110", "v110"), locking=False)
+def writable(path: Path, mode: str, size: int = 0) -> h5py.File:
+    """A file to write to ("w") or to change ("r+"), with checksums on all its tables.
+
+    The tables of a file of about `size` bytes stand together at its beginning, and chunks in the order in
+    which they are written, without a cache: if the end is cut off, what is before can be found.
+    """
+    options = {"meta_block_size": min(2**18, max(2**14, size // 32)), "rdcc_nbytes": 0}
+    return h5py.File(path, mode, libver=("v110", "v110"), locking=False, **options)
+
+
+def copy_in_turn(source: h5py.Group, target: h5py.Group) -> None:
+    """Copy chunked datasets as they are, in the order of time: rows of all of them are before a cut."""
+    copies, chunks = {}, []
+    for name, data in members(source):
+        if data.chunks is None:
+            source.copy(name, target, name)
+            continue
+        shape, plan = data.id.get_space(), data.id.get_create_plist()
+        made = h5py.h5d.create(target.id, name.encode(), data.id.get_type(), shape, plan)
+        copies[name] = h5py.Dataset(made)
+        put_attributes(copies[name], attributes(data))
+        starts = range(0, data.shape[0], data.chunks[0])
+        chunks += [(start / data.shape[0], name, (start, *[0] * (data.ndim - 1))) for start in starts]
+    for _, name, start in sorted(chunks):
+        mask, content = source[name].id.read_direct_chunk(start)
+        copies[name].id.write_direct_chunk(start, content, mask)
 
 
 def open_hdf5(path: Path) -> h5py.File:
@@ -226,7 +249,31 @@ def _contiguous_rows(dataset: h5py.Dataset, size: int) -> int:
         return 0
     width = dataset.dtype.itemsize * int(np.prod(dataset.shape[1:], dtype=int))
     rows = min(int(dataset.shape[0]), max(0, size - offset) // max(1, width))
-    if "every" in dataset.attrs and "commit" in dataset.file:
-        steps = int(dataset.file["commit"][0]) - int(dataset.parent.attrs.get("transient", 0))
-        rows = min(rows, -(-max(0, steps) // int(dataset.attrs["every"])))
-    return rows
+    if _commit_is_lost(dataset, size):
+        return _written_rows(dataset, rows)
+    return min(rows, rows_committed(dataset, size))
+
+
+def _commit_is_lost(dataset: h5py.Dataset, size: int) -> bool:
+    """Whether the commit record of a growing file is cut off: files of before have it at their end."""
+    commit = dataset.file.get("commit")
+    return commit is not None and commit.id.get_offset() + commit.nbytes > size
+
+
+def rows_committed(dataset: h5py.Dataset, size: int) -> int:
+    """Rows that a dataset of a damaged file of so many bytes had, as far as that is known."""
+    with suppress(*DAMAGE):
+        if "every" in dataset.attrs and "commit" in dataset.file and not _commit_is_lost(dataset, size):
+            steps = int(dataset.file["commit"][0]) - int(dataset.parent.attrs.get("transient", 0))
+            return min(int(dataset.shape[0]), -(-max(0, steps) // int(dataset.attrs["every"])))
+    return int(dataset.shape[0])
+
+
+def _written_rows(dataset: h5py.Dataset, rows: int) -> int:
+    """Rows of so many up to the last that is not all zeros, as reserved space is."""
+    for stop in range(rows, 0, -4096):
+        start = max(0, stop - 4096)
+        used = np.flatnonzero(dataset[start:stop].reshape(stop - start, -1).any(axis=1))
+        if used.size:
+            return start + int(used[-1]) + 1
+    return 0

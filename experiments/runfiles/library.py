@@ -1,14 +1,18 @@
-"""Behaviours that come with the project: frozen controllers as small run files, with what they do in numbers.
+"""Behaviours that are kept: frozen controllers as small run files, with what they do in numbers.
 
 Such a file is a run file like any other (docs/files.md), but for the learning phase, which is left out: every
-command that reads run files understands it.
+command that reads run files understands it. Some come with the project; those of the user live in a folder of
+the user's (`own_folder`).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +25,33 @@ from experiments.runfiles.hdf5 import attributes, put_attributes, reading, writa
 from experiments.runfiles.run_file import SCHEMA, RunFile, fingerprint, open_run_file
 from experiments.settings import difference
 
+VARIABLE = "SELFORG_BEHAVIOURS"
+
+
+def own_folder() -> Path:
+    """Where the user's behaviours live: $SELFORG_BEHAVIOURS, or the folder of data of one's own."""
+    if chosen := os.environ.get(VARIABLE):
+        return Path(chosen)
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise ExperimentError(
+            f"there is no home folder for behaviours of your own; set {VARIABLE}"
+        ) from error
+    usual = home / ("Library/Application Support" if sys.platform == "darwin" else ".local/share")
+    return Path(os.environ.get("XDG_DATA_HOME") or usual) / "selforg" / "behaviours"
+
+
+def folders() -> tuple[Path, ...]:
+    """Where behaviours are looked for: those that come with the project, then the user's."""
+    with suppress(ExperimentError):
+        return FOLDER, own_folder()
+    return (FOLDER,)
+
 
 @dataclass(frozen=True)
 class Shipped:
-    """A behaviour that comes with the project."""
+    """A behaviour that is kept."""
 
     name: str
     path: Path
@@ -37,10 +64,10 @@ class Shipped:
     numbers: dict[str, Any]
 
 
-def shipped(folder: Path = FOLDER) -> dict[str, Shipped]:
-    """All behaviours in a folder, by name."""
+def shipped(*where: Path) -> dict[str, Shipped]:
+    """All behaviours in these folders, or in all that are known, by name."""
     found = {}
-    for path in sorted(folder.glob("*.h5")):
+    for path in (path for folder in where or folders() for path in sorted(folder.glob("*.h5"))):
         with open_run_file(path) as run, reading(path) as file:
             (frozen,) = run.frozen.values()
             attrs = attributes(file)
@@ -59,12 +86,16 @@ def shipped(folder: Path = FOLDER) -> dict[str, Shipped]:
 
 
 def find_behaviour(name: str) -> Path:
-    """The run file of a behaviour that comes with the project, or a clear error."""
-    path = FOLDER / f"{name}.h5"
-    if not path.exists():
-        known = [other.stem for other in FOLDER.glob("*.h5")]
-        raise ExperimentError(f"there is no behaviour {name!r}; {nearest(name, known)}")
-    return path
+    """The run file of a behaviour, of the project's or the user's own, or a clear error; a path is itself."""
+    if name.endswith(".h5") and Path(name).exists():
+        return Path(name)
+    for folder in folders():
+        if (path := folder / f"{name}.h5").exists():
+            return path
+    known = [other.stem for folder in folders() for other in folder.glob("*.h5")]
+    raise ExperimentError(
+        f"there is no behaviour {name!r}; {nearest(name, known)}; `selforg behaviours --keep` keeps your own"
+    )
 
 
 def copy_frozen(source: Path, path: Path, names: list[str], changes: dict[str, Any], why: str) -> None:
@@ -117,7 +148,7 @@ def transplant(source: Path, engine: str | None, asked: bool) -> Path:
 
 
 def fetch(name: str, folder: Path = Path("runs")) -> Path:
-    """A copy of a shipped behaviour to record into, FOLDER/NAME.h5; made unless it is there already."""
+    """A copy of a behaviour to record into, FOLDER/NAME.h5; made unless it is there already."""
     return fetch_file(find_behaviour(name), folder)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +50,8 @@ class RunFile(AbstractContextManager["RunFile"]):
     seed: int
     config: dict[str, Any]
     versions: dict[str, str]
+    sources: dict[str, str] | None
+    """SHA-256 of the user's own modules that it was learned with; None in files that do not say."""
     learning: Recording
     frozen: dict[str, FrozenState]
     behaviours: dict[str, Recording]
@@ -89,6 +92,8 @@ class RunFile(AbstractContextManager["RunFile"]):
         """What tells a recording from every other: SHA-256 of where it began, its settings and versions."""
         recording = self.behaviour(name)
         parts = [recording.attrs.get(key, "") for key in ("config", "versions")]
+        if read_sources(recording.attrs):  # none where all is ours, as in files from before they were kept
+            parts.append(recording.attrs["sources"])
         start = fingerprint(self, name) if name in self.frozen else ""
         return hashlib.sha256(json.dumps([start, recording.steps, *parts]).encode()).hexdigest()
 
@@ -159,12 +164,18 @@ def open_run_file(path: str | Path) -> RunFile:
             seed=checks.whole(attrs, "seed"),
             config=config,
             versions=checks.table(attrs, "versions"),
+            sources=read_sources(attrs),
             learning=learning,
             frozen=frozen,
             behaviours=behaviours,
             _file=file,
             _opened=opened.pop_all(),
         )
+
+
+def read_sources(attrs: Mapping[str, Any]) -> dict[str, str] | None:
+    """What the attributes of a run or a recording say of the user's own modules; None if nothing."""
+    return checks.table(attrs, "sources") if "sources" in attrs else None
 
 
 def fingerprint(run: RunFile, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 
 import h5py
 import numpy as np
@@ -15,8 +16,16 @@ from experiments.runfiles.contents import marks, read_frozen, write_frozen
 from experiments.runfiles.hdf5 import DAMAGE
 
 
-def salvage(config: Salvage) -> dict[str, int]:
-    """Write a new run file with everything that can still be read; returns the rows saved per dataset."""
+@dataclass(frozen=True)
+class Saved:
+    """Rows of one dataset that were saved, of those that it had."""
+
+    rows: int
+    of: int
+
+
+def salvage(config: Salvage) -> dict[str, Saved]:
+    """Write a new run file with everything that can still be read; the rows saved of each recording."""
     path, out = config.file, config.out
     if not path.exists():
         raise FileError(f"{path} does not exist; check the name")
@@ -27,13 +36,14 @@ def salvage(config: Salvage) -> dict[str, int]:
             raise FileError(f"{path} is damaged beyond repair: its index is lost, nothing can be saved")
         with hdf5.writable(temporary, "w") as target:
             saved = _copy(source, target, path.stat().st_size)
-            if not any(name.startswith(("learning/", "behaviours/")) for name in saved):
-                raise FileError(f"{path} is damaged, and no rows of it can be saved")
+            if not any(one.rows for one in saved.values()):
+                had = ", ".join(f"{one.of} of {name}" for name, one in saved.items() if one.of) or "unknown"
+                raise FileError(f"{path} is damaged, and no rows of it can be saved (it had {had})")
             _fill_gaps(target, f"saved from the damaged file {path.name}")
             return saved
 
 
-def _copy(source: h5py.File, target: h5py.File, size: int) -> dict[str, int]:
+def _copy(source: h5py.File, target: h5py.File, size: int) -> dict[str, Saved]:
     """Copy what is whole of a file of so many bytes, but for the bookkeeping of a growing one; rows saved."""
     saved, lost = {}, ["checkpoint"]
     _copy_attributes(source, target)
@@ -48,11 +58,15 @@ def _copy(source: h5py.File, target: h5py.File, size: int) -> dict[str, int]:
             if not name.startswith(tuple(lost)):
                 _copy_attributes(item, target.require_group(name))
         elif isinstance(item, h5py.Dataset) and not (state or name.startswith(("commit", *lost))):
+            rows = 0
             with suppress(*DAMAGE):
                 rows = hdf5.readable_rows(item, size)
                 if (rows or item.shape == ()) and hdf5.intact(item):
                     _copy_rows(item, target, name, rows)
-                    saved[name] = rows
+                else:
+                    rows = 0
+            if name.startswith(("learning/", "behaviours/")):
+                saved[name] = Saved(rows, max(rows, hdf5.rows_committed(item, size)))
     with suppress(*DAMAGE):
         for name, frozen in marks(source, int(source["commit"][0])).items():
             write_frozen(target.require_group(f"frozen/{name}"), frozen)

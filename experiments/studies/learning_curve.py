@@ -11,9 +11,10 @@ from experiments.errors import ExperimentError
 from experiments.feedback import SILENT, Feedback
 from experiments.options.pipeline import file_name
 from experiments.options.studies import LearningCurve
-from experiments.pipeline.learn import Learn, resolve
+from experiments.pipeline.learn import Learn, resolve, sources_of
 from experiments.reports.tables import Table
 from experiments.runfiles.run_file import label
+from experiments.settings import lone_seed_words, with_seeds
 from experiments.studies.scoring import (
     Row,
     Scoring,
@@ -24,7 +25,7 @@ from experiments.studies.scoring import (
     value,
     yardstick,
 )
-from experiments.studies.study import Study, document_of, numbered
+from experiments.studies.study import Study, document_of
 from experiments.sweeps.sweep import sweep
 from quantify import plots
 from quantify.aliases import Figure
@@ -95,14 +96,17 @@ def learning_curve(config: LearningCurve, feedback: Feedback = SILENT) -> Curve:
     """
     if not 0 < config.minutes < math.inf:
         raise ExperimentError(f"--minutes is {config.minutes:g}; it must be greater than 0 and finite")
+    config = with_seeds(config)
+    feedback.say_if(lone_seed_words(config.seeds))
     who = (config.robot, config.controller)
     changes: dict[str, Any] = {"engine": config.engine, "body": config.body, "rule": config.rule}
     changes["preset"] = config.preset
     resolved = resolve(Learn(*who, config.minutes, (), **changes))
-    first = Scoring(*who, 1, (), dict(resolved.body), dict(resolved.rule), yardstick(config, config.robot))
+    body, rule, wanted = dict(resolved.body), dict(resolved.rule), yardstick(config, config.robot)
+    first = Scoring(*who, 1, (), body, rule, wanted, sources_of(*who))
     moments = times(config, first.control_step)
     parts = [moments[: i + 1] for i in range(len(moments))]
-    tasks = [replace(first, seed=seed, freezes=part) for seed in numbered(config.seeds) for part in parts]
+    tasks = [replace(first, seed=seed, freezes=part) for seed in config.seeds for part in parts]
     try_first_steps(first)
     options: dict[str, Any] = {"scale": config, "keep": config.keep, "feedback": feedback}
     results = sweep(score, tasks, store=config.out / "store", title="learning curve", **options)
@@ -166,8 +170,8 @@ def runs_words(document: dict[str, Any]) -> str:
     found = [point[name] for point in document["curve"] for name in CURVES if point[name] is not None]
     if not found:
         return "no run has a value"
-    counted = _span([m["n"] for m in found], "d")
-    who = f"medians of the runs that have a value, {counted} of {document['settings']['seeds']} seeds"
+    counted, seeds = _span([m["n"] for m in found], "d"), len(document["settings"]["seeds"])
+    who = f"medians of the runs that have a value, {counted} of {seeds} seeds"
     return f"{who};\nbands: their intervals ({sure})" if (sure := _sure(found)) else who
 
 

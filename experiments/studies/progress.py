@@ -18,8 +18,9 @@ from experiments.pipeline.quantify import Quantify, quantify
 from experiments.pipeline.record import Record, record
 from experiments.reports.tables import Table
 from experiments.runfiles.run_file import label, open_run_file
+from experiments.settings import with_seeds
 from experiments.studies.scoring import sensors_of
-from experiments.studies.study import Study, document_of, numbered
+from experiments.studies.study import Study, document_of
 from quantify import plots
 from quantify.aliases import Figure
 
@@ -69,18 +70,20 @@ def progress(config: Progress, feedback: Feedback = SILENT) -> LearningProgress:
     """Run the whole experiment, save picture and numbers; goes on where it was interrupted."""
     if not config.freeze:
         raise ExperimentError("give at least one freeze time; there is nothing to quantify without")
+    config = with_seeds(config)
     stem = config.out / file_name(config.robot, config.controller, config.engine, config.preset)
     what = (config.robot, config.controller, config.minutes, config.freeze)
-    outs = {seed: stem.with_name(f"{stem.name}-{seed}.h5") for seed in numbered(config.seeds)}
+    outs = {seed: stem.with_name(f"{stem.name}-{seed}.h5") for seed in config.seeds}
     changes: dict[str, Any] = {"engine": config.engine, "body": config.body, "rule": config.rule}
-    changes["preset"] = config.preset
+    changes |= {"preset": config.preset, "replace": config.replace}
     wanted = [Learn(*what, seed, out, **changes) for seed, out in outs.items()]
     paths, frozen = learn_all(wanted, config.jobs, feedback), []
     for path in paths:
         with open_run_file(path) as run:
             frozen += [path] if run.frozen else []
     if frozen:
-        record(Record(tuple(frozen), config.samples, transient=config.transient, jobs=config.jobs), feedback)
+        asked: dict[str, Any] = {"transient": config.transient, "jobs": config.jobs}
+        record(Record(tuple(frozen), config.samples, replace=config.replace, **asked), feedback)
     rows = [row for path in paths for row in _rows(path, config, feedback)]
     study = LearningProgress(document_of("progress", config, {"rows": rows}))
     return study.save(stem.with_name(f"{stem.name}-progress"), "png", "json")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,13 @@ import numpy as np
 
 import quantify as q
 from experiments.errors import ExperimentError, FileError, where_raised
-from experiments.pipeline.learn import Learn, learn
+from experiments.pipeline.learn import Learn, learn, sources_of
 from experiments.pipeline.loop import CONTROLLER, OBSERVED, find_body
 from experiments.pipeline.record import Record, record
+from experiments.pipeline.sources import Sources, verify
 from experiments.runfiles.contents import Recording
 from experiments.runfiles.run_file import label, open_run_file
-from experiments.sweeps.sweep import task_named, workspace
+from experiments.sweeps.sweep import ADDED, task_named, workspace
 from quantify.aliases import Floats
 from quantify.comparable import comparable
 from quantify.statistics import known_median
@@ -69,6 +70,8 @@ class Scoring:
     body: dict[str, Any]
     rule: dict[str, Any]
     measure: Yardstick
+    sources: Sources = field(default_factory=dict, metadata=ADDED)
+    """What of the user's own robot and rule are made of: an edited rule is another task."""
 
     @property
     def control_step(self) -> float:
@@ -77,6 +80,7 @@ class Scoring:
 
     def learn(self, freezes: tuple[float, ...], folder: Path) -> Path:
         """Learn up to the last of these freezes; where the run is."""
+        verify(self.sources, sources_of(self.robot, self.controller))
         who, out = (self.robot, self.controller), folder / "run.h5"
         return learn(Learn(*who, freezes[-1], freezes, self.seed, out, body=self.body, rule=self.rule))
 
@@ -116,10 +120,7 @@ def score(config: Scoring) -> dict[str, Any]:
                 return {"reason": f"while learning, {run.learning.reason}"}
         record(Record((path,), wanted.samples, (minutes,), wanted.transient, jobs=1))
         with open_run_file(path) as run:
-            recording = run.behaviour(name)
-            if recording.reason:
-                return {"reason": f"when frozen, {recording.reason}"}
-            return _scored(recording, config)
+            return scored(run.behaviour(name), wanted, config.seed)
 
 
 @task_named("experiments.behaviour:learning")
@@ -130,19 +131,21 @@ def score_learning(config: Scoring) -> dict[str, Any]:
     time and a transient, so many samples. Returns the same numbers.
     """
     minutes = config.freezes[-1] + (config.measure.transient + config.measure.samples) * config.control_step
+    verify(config.sources, sources_of(config.robot, config.controller))
     with workspace() as folder:
         who, out = (config.robot, config.controller), folder / "run.h5"
         path = learn(Learn(*who, minutes, (), config.seed, out, body=config.body, rule=config.rule))
         with open_run_file(path) as run:
             if run.learning.reason:
                 return {"reason": f"while learning, {run.learning.reason}"}
-            return _scored(run.learning, config)
+            return scored(run.learning, config.measure, config.seed)
 
 
-def _scored(recording: Recording, config: Scoring) -> dict[str, Any]:
+def scored(recording: Recording, wanted: Yardstick, seed: int) -> dict[str, Any]:
     """The numbers of the last samples of a recording."""
-    wanted = config.measure
-    first = recording.steps - wanted.samples
+    if recording.reason:
+        return {"reason": f"when frozen, {recording.reason}"}
+    first = max(0, recording.steps - wanted.samples)
     series = recording.sensors[first:, wanted.sensor].astype(float)
     body = {}
     if observed := recording.tracks.get(OBSERVED):
@@ -151,7 +154,7 @@ def _scored(recording: Recording, config: Scoring) -> dict[str, Any]:
         body = {key: {"mean": float(x.mean()), "std": float(x.std())} for key, x in columns}
     sensor = recording.sensors.names[wanted.sensor]
     found = {"reason": "", "sensor": sensor, "std": float(np.std(series)), "body": body}
-    return found | quantified(series, wanted, config.seed)
+    return found | quantified(series, wanted, seed)
 
 
 def try_first_steps(config: Scoring) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -117,11 +116,3 @@ def document_of(name: str, config: Any, content: dict[str, Any], **changed: Any)
     made = {"command": command(name, config), "settings": settings}
     used = mixed(content, versions(settings.get("engine")))
     return to_plain(made | {"versions": used} | content)
-
-
-def numbered(seeds: int | Sequence[int]) -> list[int]:
-    """Seeds as numbers: so many from 1 on, or those that are given."""
-    found = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
-    if not found:
-        raise ExperimentError(f"--seeds is {seeds}; it must be at least 1")
-    return found

@@ -25,7 +25,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ from experiments.settings import Scale, difference
 from experiments.sweeps.workers import as_finished, on_cluster
 from quantify.plain import to_plain
 
+ADDED = {"added": True}
+"""Metadata of a field of a task that came later: where it is empty, it is no part of the key."""
 FORMAT = 1  # part of every key: raise it when the meaning of stored results changes
 
 Task = Callable[[Any], dict[str, Any]]
@@ -237,7 +239,7 @@ def _compute(job: _Job) -> dict[str, Any]:
     unit = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in kB, on macOS in bytes
     return {
         "function": task_name(job.function),
-        "config": to_plain(asdict(job.config)),
+        "config": plain_config(job.config),
         "result": result,
         "versions": _versions(job.config),
         "cost": {
@@ -298,9 +300,24 @@ def task_key(function: Task, config: Any) -> str:
     """SHA-256 of a function's name and its configuration, the same on every machine."""
     if not is_dataclass(config) or isinstance(config, type):
         raise ExperimentError(f"the configuration of a task is a {type(config).__name__}, not a dataclass")
-    content = {"function": task_name(function), "config": to_plain(asdict(config)), "format": FORMAT}
+    content = {"function": task_name(function), "config": plain_config(config), "format": FORMAT}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def plain_config(config: Any) -> dict[str, Any]:
+    """The configuration of a task as plain values, without what was `ADDED` and is empty.
+
+    So the keys of users' stores stay what they are when tasks learn to name something more.
+    """
+    found: dict[str, Any] = to_plain(asdict(config))
+    for one in fields(config):
+        value = getattr(config, one.name)
+        if one.metadata.get("added") and not value:
+            del found[one.name]
+        elif is_dataclass(value) and not isinstance(value, type):
+            found[one.name] = plain_config(value)
+    return found
 
 
 def entry_path(store: Path, key: str) -> Path:
@@ -331,7 +348,7 @@ def _not_of(entry: Any, function: Task, config: Any) -> str:
         return "it holds no finished task"
     if entry.get("function") != task_name(function):
         return f"it holds a result of {entry.get('function')}, not of {task_name(function)}"
-    differing = difference(entry["config"], to_plain(asdict(config)))
+    differing = difference(entry["config"], plain_config(config))
     return f"it holds another task: {'; '.join(differing[:3])}" if differing else ""
 
 

@@ -57,7 +57,6 @@ def _warm_up() -> None:
     """Load what every command needs, once for all children; nothing that starts threads, which they lack."""
     import typeguard  # noqa: F401
 
-
     ulr = controllers.make("ulr", 4, 3)
     ulr.step(np.zeros(4))
     ulr.freeze().step(np.zeros(4))

@@ -18,10 +18,11 @@ from controllers import PRESETS
 from experiments.errors import ExperimentError, FileError
 from experiments.feedback import SILENT, Feedback
 from experiments.options.studies import Compare, ScaleKind
-from experiments.pipeline.learn import Learn, find_rule, resolve
+from experiments.pipeline.learn import Learn, find_rule, resolve, sources_of
 from experiments.runfiles.atomic import write_text
-from experiments.settings import deciding, difference
+from experiments.settings import deciding, difference, lone_seed_words, with_seeds
 from experiments.studies.comparison.comparison import SCALE_WORDS, Comparison, Summary, findings
+from experiments.studies.comparison.existing import find_existing, replaced_by, score_existing
 from experiments.studies.scoring import (
     Row,
     Scoring,
@@ -33,7 +34,7 @@ from experiments.studies.scoring import (
     value,
     yardstick,
 )
-from experiments.studies.study import document_of, numbered
+from experiments.studies.study import document_of
 from experiments.sweeps.sweep import cost, sweep, with_origin
 from quantify.plain import to_plain
 from quantify.statistics import all_pairs, median, smallest_p
@@ -45,27 +46,37 @@ SEED = 1_000_000
 
 
 def compare(config: Compare, feedback: Feedback = SILENT) -> Comparison:
-    """Run the grid and save ranking and tests; what is finished is never run again."""
+    """Run the grid and save ranking and tests; what is finished is never run again.
+
+    With `runs`, their recordings are compared instead, and nothing is run.
+    """
     for name in ("robots", "controllers"):
         if not getattr(config, name):
             raise ExperimentError(f"give at least one of --{name}")
+    there = find_existing(config, feedback) if config.runs else []
+    if there:
+        config = replaced_by(config, there)
     robots, controllers = (tuple(dict.fromkeys(names)) for names in (config.robots, config.controllers))
-    config = replace(config, robots=robots, controllers=controllers)
-    seeds, stem = numbered(config.seeds), config.out / "compare"
+    config = with_seeds(replace(config, robots=robots, controllers=controllers))
+    feedback.say_if("" if there else lone_seed_words(config.seeds))
+    stem = config.out / "compare"
     if not config.replace:
         _spare_another(stem.with_suffix(".json"), config)
-    starts = [start(config, *pair) for pair in itertools.product(robots, controllers)]
-    for one in starts:
-        try_first_steps(one)
-    store = config.out / "store"
-    run = partial(sweep, score, store=store, scale=config, keep=config.keep, feedback=feedback)
-    tuned = tune(starts, config.tune, config.rank, partial(run, title="tune"))
-    # Seed by seed: an unfinished comparison has some seeds of everything.
-    tasks = [replace(task, seed=seed) for seed in seeds for task in tuned.starts]
+    store, function = config.out / "store", score_existing if there else score
+    run = partial(sweep, function, store=store, scale=config, keep=config.keep, feedback=feedback)
+    tasks: list[Any] = there
+    tuned = Tuned(tasks, [], {})
+    if not there:
+        starts = [start(config, *pair) for pair in itertools.product(robots, controllers)]
+        for one in starts:
+            try_first_steps(one)
+        tuned = tune(starts, config.tune, config.rank, partial(run, title="tune"))
+        # Seed by seed: an unfinished comparison has some seeds of everything.
+        tasks = [replace(task, seed=seed) for seed in config.seeds for task in tuned.starts]
     content: dict[str, Any] = {"fairness": fairness(config, tuned), "tuning": tuned.tried}
     content |= _ranked(config, tasks, run(tasks, title="compare"))
-    costs = cost(store, score, [*tuned.runs, *tasks])
-    if config.learning:
+    costs = cost(store, function, [*tuned.runs, *tasks])
+    if config.learning and not there:
         on = partial(sweep, score_learning, store=store, scale=config, keep=config.keep, feedback=feedback)
         content["learning_on"] = _ranked(config, tasks, on(tasks, title="compare, learning on"))
         costs += cost(store, score_learning, tasks)
@@ -86,7 +97,8 @@ def _ranked(config: Compare, tasks: list[Scoring], results: list[Row]) -> dict[s
     summaries = {}
     for robot in config.robots:
         mine = [row for row in rows if row["robot"] == robot]
-        summary = summarise(mine, config.controllers, config.rank)
+        tried = {row["controller"] for row in mine}
+        summary = summarise(mine, [name for name in config.controllers if name in tried], config.rank)
         summaries[robot] = summary | {"findings": findings(summary, mine)}
     return {"robots": summaries, "rows": rows}
 
@@ -97,9 +109,11 @@ def _spare_another(path: Path, config: Compare) -> None:
         return
     asked = document_of("compare", config, {})["settings"]
     try:
-        there = json.loads(path.read_text(encoding="utf-8"))["settings"]
+        there = {"runs": []} | json.loads(path.read_text(encoding="utf-8"))["settings"]
         for name in ("robots", "controllers", "seeds"):
-            old, new = (numbered(one[name]) if name == "seeds" else one[name] for one in (there, asked))
+            old, new = there[name], asked[name]
+            if isinstance(old, int):  # so many seeds, as they were once given
+                old = range(1, old + 1)
             if set(old) <= set(new):
                 there[name] = asked[name]
         differing = difference(there, asked)
@@ -131,7 +145,8 @@ def start(config: Compare, robot: str, controller: str) -> Scoring:
             f"--preset {config.preset}: none of these controllers has it; there are {known}"
         )
     rule = resolve(Learn(robot, controller, config.minutes, (freeze,), preset=preset)).rule
-    return Scoring(robot, controller, 1, (freeze,), body, rule, yardstick(config, robot))
+    made_of = sources_of(robot, controller)
+    return Scoring(robot, controller, 1, (freeze,), body, rule, yardstick(config, robot), made_of)
 
 
 def summarise(rows: Sequence[Row], controllers: Sequence[str], scales: ScaleKind) -> Summary:
@@ -204,7 +219,7 @@ def _entry(name: str, rows: list[Row], scores: list[float], scales: str) -> dict
 def fairness(config: Compare, tuned: Tuned) -> dict[str, Any]:
     """What all runs share, and where they differ."""
     first = {(task.robot, task.controller): task for task in tuned.starts}
-    shared = {robot: first[robot, config.controllers[0]] for robot in config.robots}
+    shared = {robot: next(one for one in tuned.starts if one.robot == robot) for robot in config.robots}
     origins = tomllib.loads(Path(__file__).with_name("origins.toml").read_text("utf-8"))
     return {
         "same for all": "body, its noise, seeds, learning time, samples, quantifier settings",
@@ -215,7 +230,7 @@ def fairness(config: Compare, tuned: Tuned) -> dict[str, Any]:
             name: {
                 "origin": tuned_words(config.tune, [by[name] for by in tuned.tried.values()])
                 + _origin(name, config.preset, origins),
-                "settings": {robot: first[robot, name].rule for robot in config.robots},
+                "settings": {r: first[r, name].rule for r in config.robots if (r, name) in first},
             }
             for name in config.controllers
         },

@@ -19,7 +19,7 @@ from experiments.runfiles.run_file import label
 from experiments.studies.emergence import interventions, trials
 from experiments.studies.emergence.interventions import ablate, lesson
 from experiments.studies.emergence.trials import ModeStudy, Trial, observe
-from experiments.studies.study import frame, numbered
+from experiments.studies.study import frame
 from experiments.sweeps.sweep import task_named
 from robots import RobotError
 from robots.audit import audit, drop, energy_words
@@ -115,7 +115,7 @@ def run_controls(config: Emergence, feedback: Feedback) -> Controls:
     chosen = {name: changes for name, changes in CONTROLS.items() if hexapod or changes[0] != BLIND}
     tasks = {}
     for name, changes in chosen.items():
-        tasks[name] = [changed_trial(config, seed, name) for seed in numbered(config.seeds)]
+        tasks[name] = [changed_trial(config, seed, name) for seed in config.seeds]
         if any(changes):  # without changes it is what `emergence` computes: it may be there already
             tasks[name] = [replace(task, freeze=task.freeze[-1:]) for task in tasks[name]]
     flat = trials.run_tasks(trials.trial, [*chain(*tasks.values())], config, "controls", feedback)

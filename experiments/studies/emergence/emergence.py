@@ -16,11 +16,11 @@ from experiments.feedback import SILENT, Feedback, plural
 from experiments.pipeline.loop import make_body, thaw
 from experiments.reports.tables import Table
 from experiments.runfiles.contents import FrozenState
+from experiments.settings import lone_seed_words, with_seeds
 from experiments.studies.emergence import trials
 from experiments.studies.emergence.controls import run_controls
 from experiments.studies.emergence.engines import run_engines
 from experiments.studies.emergence.trials import Emergence, ModeStudy, Trial, observe
-from experiments.studies.study import numbered
 from experiments.sweeps.sweep import task_named, with_origin
 from robots import Observed, describe
 
@@ -33,6 +33,8 @@ WHEN = ("before", "after")
 
 def emergence(config: Emergence, feedback: Feedback = SILENT) -> ModeStudy:
     """Learn, freeze and look, seed by seed; with `controls`, `push` or `engines` that study instead."""
+    config = with_seeds(config)
+    feedback.say_if(lone_seed_words(config.seeds))
     others = {"controls": run_controls, "push": run_pushes, "engines": run_engines}
     asked = [name for name in others if getattr(config, name)]
     if len(asked) > 1:
@@ -42,7 +44,7 @@ def emergence(config: Emergence, feedback: Feedback = SILENT) -> ModeStudy:
         raise ExperimentError(f"--complexity {config.complexity} goes with --engines: add that")
     if asked:
         return others[asked[0]](config, feedback)
-    tasks = [trials.make_trial(config, seed) for seed in numbered(config.seeds)]
+    tasks = [trials.make_trial(config, seed) for seed in config.seeds]
     found = trials.run_tasks(trials.trial, tasks, config, f"{config.robot} emergence", feedback)
     pairs = zip(tasks, found, strict=True)
     rows = [{"seed": task.seed} | trials.with_modes(task, row) for task, row in pairs]
@@ -160,7 +162,7 @@ def run_pushes(config: Emergence, feedback: Feedback) -> Pushes:
         )
     if not 0 < config.impulse < math.inf:
         raise ExperimentError(f"--impulse is {config.impulse:g}; it must be greater than 0 and finite")
-    tasks = [Pushed(trials.make_trial(config, seed), config.impulse) for seed in numbered(config.seeds)]
+    tasks = [Pushed(trials.make_trial(config, seed), config.impulse) for seed in config.seeds]
     found = trials.run_tasks(push_all, tasks, config, f"push the {config.robot}", feedback)
     rows = [
         with_origin(row, one)

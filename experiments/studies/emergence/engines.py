@@ -18,7 +18,6 @@ from experiments.settings import Scales
 from experiments.studies.emergence import trials
 from experiments.studies.emergence.trials import Emergence, ModeStudy, Trial
 from experiments.studies.scoring import Scoring, Yardstick, score, value
-from experiments.studies.study import numbered
 from robots import ENGINES, engine_version
 
 SAMPLES = 100_000
@@ -169,23 +168,24 @@ def run_engines(config: Emergence, feedback: Feedback) -> Engines:
     """Learn with the same seeds in both engines, look, and measure complexity where that is asked for."""
     if config.engine is not None:
         raise ExperimentError(f"--engines are both; leave --engine {config.engine} out")
-    if not 0 <= config.complexity <= config.seeds:
-        limit = f"it must be 0 to the number of seeds, {config.seeds}"
+    if not 0 <= config.complexity <= len(config.seeds):
+        limit = f"it must be 0 to the number of seeds, {len(config.seeds)}"
         raise ExperimentError(f"--complexity is {config.complexity}; {limit}")
     names: Any = ENGINES  # the same words as the option's
     chosen = [replace(config, engine=name) for name in names]
-    tasks = [trials.make_trial(one, seed) for one in chosen for seed in numbered(config.seeds)]
+    tasks = [trials.make_trial(one, seed) for one in chosen for seed in config.seeds]
     found = trials.run_tasks(trials.trial, tasks, config, f"{config.robot} in both engines", feedback)
     rows = [
         {"engine": engine, "seed": task.seed} | trials.with_modes(task, row)
         for engine, task, row in zip(
-            [engine for engine in ENGINES for _ in range(config.seeds)], tasks, found, strict=True
+            [engine for engine in ENGINES for _ in config.seeds], tasks, found, strict=True
         )
     ]
-    scorings = [one for task in tasks if task.seed <= config.complexity for one in scorings_of(task)]
+    measured = config.seeds[: config.complexity]
+    scorings = [one for task in tasks if task.seed in measured for one in scorings_of(task)]
     scored = trials.run_tasks(score, scorings, config, "complexity", feedback)
     for row, task in zip(rows, tasks, strict=True):
-        if task.seed <= config.complexity:
+        if task.seed in measured:
             row["complexity"] = {label(t): scored.pop(0) for t in task.freeze}
     by_engine = {engine: [row for row in rows if row["engine"] == engine] for engine in ENGINES}
     held = [judged(one, by_engine) for one in findings(tasks[0])]
@@ -201,7 +201,7 @@ def scorings_of(task: Trial) -> list[Scoring]:
     measure = Yardstick(*recorded, scales.common, scales.relative, surrogate=False)
     who = (task.robot, task.controller, task.seed)
     parts = [task.freeze[: i + 1] for i in range(len(task.freeze))]
-    return [Scoring(*who, part, task.body, task.rule, measure) for part in parts]
+    return [Scoring(*who, part, task.body, task.rule, measure, task.sources) for part in parts]
 
 
 def _onsets(rows: dict[str, list[Row]]) -> Iterator[str]:

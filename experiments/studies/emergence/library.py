@@ -1,4 +1,4 @@
-"""Behaviours that come with the project: list them, check that they go on, keep a new one."""
+"""Behaviours that are kept, ours and the user's: list them, check that they go on, keep a new one."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from experiments.errors import ExperimentError, nearest
+from experiments.errors import ExperimentError, FileError, nearest, refusing
 from experiments.feedback import SILENT, Feedback
-from experiments.options.commands import FOLDER
 from experiments.pipeline.learn import Learn, resolve
+from experiments.pipeline.loop import modules_of
 from experiments.pipeline.record import Record, record
 from experiments.reports.tables import Table
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.hdf5 import put_attributes, writable
-from experiments.runfiles.library import Shipped, copy_frozen, fetch_file, shipped
+from experiments.runfiles.library import FOLDER, Shipped, copy_frozen, fetch_file, own_folder, shipped
 from experiments.runfiles.run_file import RunFile, open_run_file
 from experiments.settings import command
 from experiments.studies.emergence.trials import observed_in
-from robots import describe, description_of
+from robots import ROBOTS, RobotError, describe, description_of
 
 TRANSIENT, SAMPLES = 10_000, 10_000
 """Samples after freezing that are left out, and those that are then looked at for the stated numbers."""
 
 
-def choose(names: tuple[str, ...] = (), folder: Path = FOLDER) -> dict[str, Shipped]:
-    """The behaviours of a folder with these names, or all of them; refuses if there is no such behaviour."""
-    found = shipped(folder)
+def choose(names: tuple[str, ...] = (), folder: Path | None = None) -> dict[str, Shipped]:
+    """The behaviours with these names, or all; of one folder only if it is given; refuses unknown names."""
+    found = shipped(*([folder] if folder else []))
     for name in names:
         if name not in found:
             raise ExperimentError(f"there is no behaviour {name!r}; {nearest(name, found)}")
@@ -41,6 +41,8 @@ def tables(found: dict[str, dict[str, Any]]) -> list[Table]:
     """What is stated of behaviours by name (see `Shipped`), a table per robot."""
     made = []
     for robot in dict.fromkeys(item["robot"] for item in found.values()):
+        if robot not in ROBOTS or ROBOTS[robot].description is None:
+            continue  # nobody has said what to look for in it
         described = description_of(robot)
         stated = {name: item["numbers"] for name, item in found.items() if item["robot"] == robot}
         lines = [[name, numbers["mode"], *described.cells(numbers)] for name, numbers in stated.items()]
@@ -48,14 +50,24 @@ def tables(found: dict[str, dict[str, Any]]) -> list[Table]:
     return made
 
 
+def keep_as(name: str, run: Path, minutes: float, about: str = "", folder: Path | None = None) -> Path:
+    """Keep a frozen controller of a run as a behaviour with a name, in the user's own folder or another."""
+    if not name or Path(name).name != name or (FOLDER / f"{name}.h5").exists():
+        raise ExperimentError(f"--name {name}: it comes along, or is no name for a file; choose another")
+    return keep(run, minutes, (folder or own_folder()) / f"{name}.h5", about)
+
+
 def keep(
     run: Path, minutes: float, path: Path, about: str = "", samples: int = SAMPLES, transient: int = TRANSIENT
 ) -> Path:
-    """Make a small run file of one frozen controller, with the numbers of what it does."""
+    """Make a small run file of one frozen controller, with the numbers of what it does, if any are stated."""
+    if path.exists():
+        raise FileError(f"{path} exists already; choose another --name, or delete it")
     with open_run_file(run) as whole:
+        modules_of(whole)
         name, _ = whole.frozen_at(minutes)
         stated = {"about": about, "command": _command(whole)}
-    with replacing(path) as temporary:
+    with replacing(path, new=True) as temporary:
         why = "left out of this file; the command in its attributes makes it"
         copy_frozen(run, temporary, [name], stated, why)
         numbers = describe_kept(temporary, samples, transient)
@@ -66,11 +78,12 @@ def keep(
 
 def _command(run: RunFile) -> str:
     """The command that learns this controller again, with every setting that differs from the defaults."""
-    usual = resolve(Learn(run.robot, run.controller))
+    # A file makes nobody import anything: of a rule of the user's own, every setting is spelled out.
+    usual = None if ":" in run.controller else resolve(Learn(run.robot, run.controller))
     # All freeze times, for each of them is a checkpoint: another world, bit by bit.
     stored = run.config | {"freeze": tuple(run.config["freeze"])}
     for part in ("body", "rule"):
-        default = getattr(usual, part)
+        default = {} if usual is None else getattr(usual, part)
         stored[part] = {key: value for key, value in stored[part].items() if default.get(key) != value}
     return command("learn", Learn(**stored))
 
@@ -86,7 +99,8 @@ def describe_kept(path: Path, samples: int = SAMPLES, transient: int = TRANSIENT
             (found,) = run.behaviours.values()
             if found.reason:
                 raise ExperimentError(f"{path}: {found.reason}")
-            return describe(run.robot, observed_in(found))
+            known = run.robot in ROBOTS and ROBOTS[run.robot].description is not None
+            return describe(run.robot, observed_in(found)) if known else {}
 
 
 def check(
@@ -100,12 +114,13 @@ def check(
         if found.reason:
             return {"samples": found.steps, "reason": found.reason}
         tenth = found.steps // 10
-        return {
-            "samples": found.steps,
-            "first": describe(item.robot, observed_in(found, 0, tenth)),
-            "last": describe(item.robot, observed_in(found, found.steps - tenth, found.steps)),
-            "stationarity": json.loads(found.attrs["stationarity"]),
-        }
+        with refusing(RobotError):
+            return {
+                "samples": found.steps,
+                "first": describe(item.robot, observed_in(found, 0, tenth)),
+                "last": describe(item.robot, observed_in(found, found.steps - tenth, found.steps)),
+                "stationarity": json.loads(found.attrs["stationarity"]),
+            }
 
 
 def check_sentences(name: str, found: dict[str, Any]) -> list[str]:

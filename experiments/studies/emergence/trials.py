@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,13 +16,14 @@ from experiments.errors import ExperimentError, nearest
 from experiments.feedback import Feedback
 from experiments.options.pipeline import file_name
 from experiments.options.studies import Emergence
-from experiments.pipeline.learn import Learn, learn, resolve
+from experiments.pipeline.learn import Learn, learn, resolve, sources_of
 from experiments.pipeline.loop import OBSERVED, Loop, observations
 from experiments.pipeline.record import Record, record
+from experiments.pipeline.sources import Sources, verify
 from experiments.runfiles.contents import FrozenState, Recording
 from experiments.runfiles.run_file import RunFile, label, open_run_file
 from experiments.studies.study import Study, document_of
-from experiments.sweeps.sweep import Task, sweep, task_named, workspace
+from experiments.sweeps.sweep import ADDED, Task, sweep, task_named, workspace
 from quantify import plots
 from quantify.aliases import Figure
 from robots import ROBOTS, Description, Observed, description_of, longest_stays, name_mode
@@ -47,6 +48,8 @@ class Trial:
     body: dict[str, Any]
     rule: dict[str, Any]
     window: float = WINDOW
+    sources: Sources = field(default_factory=dict, metadata=ADDED)
+    """What of the user's own robot and rule are made of: an edited rule is another task."""
 
 
 LEARNED = ("robot", "controller", "seed", "minutes", "freeze", "body", "rule")
@@ -71,7 +74,8 @@ def make_trial(
     changes |= {"engine": config.engine, "preset": config.preset}
     resolved = resolve(Learn(config.robot, config.controller, config.minutes, freeze, seed, **changes))
     values = {name: getattr(resolved, name) for name in LEARNED}
-    return Trial(**values, samples=config.samples, transient=config.transient)
+    made_of = sources_of(config.robot, config.controller)
+    return Trial(**values, samples=config.samples, transient=config.transient, sources=made_of)
 
 
 def learn_trial(config: Trial, folder: Path) -> Path:
@@ -79,6 +83,7 @@ def learn_trial(config: Trial, folder: Path) -> Path:
 
     While it learns the body is looked at as often as in every trial that is in users' stores.
     """
+    verify(config.sources, sources_of(config.robot, config.controller))
     settings = {name: getattr(config, name) for name in LEARNED}
     return learn(Learn(**settings, out=folder / "run.h5", measure=0.2))
 

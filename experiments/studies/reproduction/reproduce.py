@@ -17,7 +17,7 @@ from experiments.reports.report import Report, report
 from experiments.reports.tables import Section, Table
 from experiments.runfiles.atomic import make_folder, write_text
 from experiments.runfiles.results import versions
-from experiments.settings import Scale, command
+from experiments.settings import Scale, command, with_seeds
 from experiments.studies.reproduction.rebuild import ar2, lorenz, robot
 from experiments.studies.reproduction.table import PARTS, Rebuilt, in_words, read_part
 from experiments.studies.study import Study
@@ -110,10 +110,8 @@ def reproduce(config: Reproduce, feedback: Feedback = SILENT) -> list[Reproducti
     """Rebuild the tables that were asked for, with their files; refuses if not one number could be found."""
     if config.samples is not None and config.samples < 1000:
         raise ExperimentError(f"--samples is {config.samples}; at least 1000 are needed to quantify anything")
-    if config.seeds is not None and (not config.seeds or len(set(config.seeds)) < len(config.seeds)):
-        raise ExperimentError("--seeds must name one or more different seeds")
-    if config.seeds is not None and min(config.seeds) < 0:
-        raise ExperimentError(f"--seeds has {min(config.seeds)}; seeds are 0 or greater")
+    if config.seeds or config.n_seeds is not None:
+        config = with_seeds(config)
     names = PARTS if config.part == "all" else (config.part,)
     return [reproduce_part(config, name, feedback) for name in names]
 
@@ -122,7 +120,7 @@ def settings_of(config: Reproduce, name: str) -> dict[str, Any]:
     """The settings of a part with what was asked for: --quick first, then --samples and --seeds."""
     part = read_part(name)
     quick = part.pop("quick")
-    asked: dict[str, Any] = {"samples": config.samples, "seeds": config.seeds and list(config.seeds)}
+    asked: dict[str, Any] = {"samples": config.samples, "seeds": list(config.seeds) or None}
     asked = {key: value for key, value in asked.items() if value is not None}
     if asked:
         quick.pop("cost", None)  # it tells of other samples and seeds
@@ -135,7 +133,7 @@ def reproduce_part(config: Reproduce, name: Part, feedback: Feedback = SILENT) -
     part = settings_of(config, name)
     # Recordings of different lengths do not share a run file, and a short try leaves the full tables alone.
     samples = "" if config.samples is None else f"-{config.samples}"
-    seeds = "" if config.seeds is None else "-seeds-" + "-".join(map(str, config.seeds))
+    seeds = "-seeds-" + "-".join(map(str, config.seeds)) if config.seeds else ""
     engine = f"-{part['engine']}" if "engine" in part else ""
     folder = config.out / f"{name}{'-quick' if config.quick else ''}{samples}{engine}"
     stem = config.out / f"reproduce-{folder.name}{seeds}"

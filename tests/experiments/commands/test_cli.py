@@ -25,7 +25,15 @@ from experiments.pipeline.learn import Learn, learn, resolve
 from experiments.pipeline.quantify import Quantify
 from experiments.pipeline.record import Record, record
 from experiments.runfiles.run_file import open_run_file
-from experiments.settings import command, deciding, difference, experiment_defaults, parse_settings, read_toml
+from experiments.settings import (
+    command,
+    deciding,
+    difference,
+    experiment_defaults,
+    parse_settings,
+    read_toml,
+    with_seeds,
+)
 from experiments.studies.comparison.compare import Compare
 from experiments.studies.emergence.emergence import Emergence
 from experiments.studies.learning_curve import LearningCurve
@@ -207,11 +215,11 @@ def test_settings_are_read_like_toml() -> None:
     "config",
     [
         Compare(),
-        Compare(("snake",), ("ulr", "my_rules:Hebb"), seeds=3, minutes=2.5, freeze=2.0, tune=4),
+        Compare(("snake",), ("ulr", "my_rules:Hebb"), seeds=(1, 2, 3), minutes=2.5, freeze=2.0, tune=4),
         Compare(common=(0.123456789, 1 / 3), rank="auto", surrogates=False, body_of="dep", samples=5000),
         Compare(("snake",), ("dep",), preset="ours", learning=False),
         LearningCurve("snake", every=0.25, body={"noise": 0.02, "name": "a b"}, rule={"on": True, "n": 3}),
-        Emergence(seeds=2, controls=True),
+        Emergence(seeds=(1, 2), controls=True),
         Progress("hexapod", seeds=(1, 2), samples=100_000),
         Reproduce("ar2", quick=True, samples=6000, seeds=(1,)),
     ],
@@ -345,3 +353,52 @@ def test_nan_in_the_controller_stops_that_run_with_its_reason(tmp_path: Path) ->
 def test_json_of_versions_is_plain(learned: Path) -> None:
     with h5py.File(learned) as file:
         assert set(json.loads(file.attrs["versions"])) >= {"python", "numpy", "selforg"}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("compare", Compare),
+        ("emergence", Emergence),
+        ("learning-curve", LearningCurve),
+        ("progress", Progress),
+    ],
+)
+def test_seeds_mean_the_same_in_every_command(name: str, settings: type, tmp_path: Path) -> None:
+    who = [] if name == "compare" else ["hexapod"]
+
+    def seeds(*words: str) -> tuple[int, ...]:
+        return tuple(with_seeds(parse(settings, [*who, *words], f"selforg {name}")).seeds)
+
+    assert seeds("--seeds", "1", "2", "3") == seeds("--seeds", "1:3") == seeds("--n-seeds", "3") == (1, 2, 3)
+    assert seeds("--seeds", "7", "2:3", "7") == (7, 2, 3)
+    for text in ("seeds = [1, 2, 3]", 'seeds = "1:3"', "n_seeds = 3"):
+        (tmp_path / "some.toml").write_text(text)
+        assert seeds("--config", str(tmp_path / "some.toml")) == (1, 2, 3)
+    (tmp_path / "old.toml").write_text("seeds = 3")
+    with pytest.raises(ExperimentError, match=r"give a list, .* or n_seeds = 3 for a count"):
+        seeds("--config", str(tmp_path / "old.toml"))
+    with pytest.raises(ExperimentError, match="give one of them"):
+        seeds("--seeds", "5", "--n-seeds", "3")
+    with pytest.raises(SystemExit):  # in words of the parser
+        seeds("--seeds", "3:1")
+    config = with_seeds(parse(settings, [*who, "--seeds", "1:9", "11"], f"selforg {name}"))
+    assert "--seeds 1:9 11" in command(name, config)
+
+
+def test_the_old_form_of_seeds_is_explained(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = [
+        "--robots",
+        "barrel",
+        "--controllers",
+        "sine",
+        "--seeds",
+        "2",
+        "--minutes",
+        "0.02",
+        "--jobs",
+        "1",
+    ]
+    words += ["--samples", "1300", "--transient", "0", "--no-surrogates", "--out", str(tmp_path)]
+    assert main(["compare", *words]) == 0
+    assert "--seeds 2 is the one seed 2; for so many seeds say --n-seeds 2" in capsys.readouterr().err

@@ -58,8 +58,8 @@ def test_ones_own_rule_is_read_and_not_run(
         "from controllers import Controller, Range, RuleConfig\n"
         "open('it was run', 'w')\n"
         "@dataclass(frozen=True)\nclass MineConfig(RuleConfig):\n"
-        "    speed: Annotated[float, Range(0, 2)] = 0.5\n    \"\"\"How fast.\"\"\"\n"
-        "class Mine(Controller):\n    \"\"\"My own.\"\"\"\n    Config = MineConfig\n"
+        '    speed: Annotated[float, Range(0, 2)] = 0.5\n    """How fast."""\n'
+        'class Mine(Controller):\n    """My own."""\n    Config = MineConfig\n'
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -93,6 +93,7 @@ USUAL = {
     "plot": ["plot run.h5 --figure traces -o out.svg"],
     "report": ["report run.h5 --seconds 0 -o out.html"],
     "video": ["video run.h5 out.png --seconds 0.1 --skip 0"],
+    "runs": ["runs", "runs --kind run recording --sort size"],
     "show": ["show run.h5"],
     "export": ["export run.h5 out"],
     "bodies": ["bodies --robot barrel"],

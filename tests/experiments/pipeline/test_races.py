@@ -206,7 +206,7 @@ def test_two_salvages_to_one_name_do_not_overwrite_each_other(tmp_path: Path, mo
     with pytest.raises(FileError, match="exists already"), replacing(tmp_path / "n.h5", new=True) as name:
         name.write_text("late")
         shutil.copy(tmp_path / "a.h5", tmp_path / "n.h5")
-    assert salvage(Salvage(tmp_path / "a.h5", tmp_path / "m.h5"))["learning/sensors"] == 150
+    assert salvage(Salvage(tmp_path / "a.h5", tmp_path / "m.h5"))["learning/sensors"].rows == 150
 
 
 def test_two_commands_that_start_together(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Run files: what is written is what is read, and no damage ends in a traceback of h5py."""
 
+import contextlib
 import json
 import os
 import resource
@@ -13,6 +14,7 @@ import h5py
 import numpy as np
 import pytest
 
+from experiments.cli import main
 from experiments.errors import FileError
 from experiments.pipeline.learn import Learn, learn
 from experiments.pipeline.record import Record, record
@@ -325,7 +327,7 @@ def test_flipped_bits_in_the_data_are_found(tmp_path: Path, run_file: Path) -> N
     ):
         run.behaviours["0.2min"].sensors[:]
     out = tmp_path / "saved.h5"
-    assert salvage(Salvage(path, out))["behaviours/0.2min/sensors"] == CHUNK
+    assert salvage(Salvage(path, out))["behaviours/0.2min/sensors"].rows == CHUNK
 
 
 def test_no_damage_ends_in_anything_but_a_clear_error(tmp_path: Path, run_file: Path) -> None:
@@ -370,7 +372,7 @@ def test_a_link_that_leads_back_is_not_followed(learned_run: Path, tmp_path: Pat
         ]
     with pytest.raises(FileError, match="300 rows of learning can be saved"):
         open_run_file(path)
-    assert salvage(Salvage(path, tmp_path / "new.h5"))["learning/sensors"] == 300
+    assert salvage(Salvage(path, tmp_path / "new.h5"))["learning/sensors"].rows == 300
     with open_run_file(tmp_path / "new.h5") as run:
         assert list(run.frozen) == ["0.05min", "0.1min"]
 
@@ -414,3 +416,38 @@ def test_a_track_that_is_none_of_ours_is_refused(value: Any, learned_run: Path, 
             file["learning/C"].attrs.update(kept)
     with pytest.raises(FileError, match="is damaged"):
         open_run_file(path)
+
+
+@pytest.mark.parametrize("kind", ["growing", "learned", "recorded"])
+def test_of_a_file_cut_to_70_percent_the_first_rows_are_saved_and_the_lost_are_counted(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, commit = tmp_path / "run.h5", GrowingFile.commit
+
+    def interrupted(work: GrowingFile, steps: int, state: Any) -> None:
+        commit(work, steps, state)
+        if kind == "growing" and steps == 9000:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(GrowingFile, "commit", interrupted)
+    with contextlib.suppress(KeyboardInterrupt):
+        learn(Learn("barrel", minutes=4, freeze=(2,), out=path))
+    name = "learning"
+    if kind == "recorded":
+        record(Record((path,), 20_000, transient=0, jobs=1))
+        name = "behaviours/2min"
+    with open_run_file(path) as run:
+        recording = run.behaviours["2min"] if kind == "recorded" else run.learning
+        truth, had = recording.sensors[:], recording.steps
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) * 7 // 10])
+    assert main(["salvage", str(path), str(tmp_path / "new.h5")]) == 0
+    said = capsys.readouterr().out
+    with h5py.File(tmp_path / "new.h5") as file:
+        saved = file[f"{name}/sensors"][:]
+        assert len(file[f"{name}/actions"]) >= len(saved) > 0
+        assert "2min" in file["frozen"]
+    np.testing.assert_array_equal(saved, truth[: len(saved)])
+    lost = had - len(saved)
+    assert f"{len(saved):,} of {had:,} rows of {name}/sensors" + (f", {lost:,} lost" if lost else "") in said
+    assert " lost" in said

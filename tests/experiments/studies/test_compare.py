@@ -20,7 +20,7 @@ CONTROLLERS = ("ulr", "sine", "random")
 def small_comparison(out: Path) -> Compare:
     """Three controllers on the hexapod, in seconds."""
     quick: dict[str, Any] = {"samples": 1000, "transient": 50, "jobs": 1}
-    return Compare(("hexapod",), CONTROLLERS, seeds=2, minutes=0.05, out=out, **quick)
+    return Compare(("hexapod",), CONTROLLERS, seeds=(1, 2), minutes=0.05, out=out, **quick)
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +76,7 @@ def test_a_finished_comparison_is_read_and_shown_again(
     assert set(found.to_frame()["behaviour"]) == {"frozen", "learning on"}
     assert "<table" in found._repr_html_() and len(found.tables()) == 4
     assert capsys.readouterr().out == ""
-    words = ["--robots", "hexapod", "--controllers", *CONTROLLERS, "--seeds", "2", "--minutes", "0.05"]
+    words = ["--robots", "hexapod", "--controllers", *CONTROLLERS, "--seeds", "1:2", "--minutes", "0.05"]
     words += ["--samples", "1000", "--transient", "50", "--out", str(out), "--quiet"]
     assert main(["compare", *words]) == 0
     text = capsys.readouterr().out
@@ -90,7 +90,7 @@ def test_a_finished_comparison_is_read_and_shown_again(
 
 
 def test_the_snake_has_one_body_under_all_controllers() -> None:
-    config = Compare(("snake",), seeds=1)
+    config = Compare(("snake",), n_seeds=1)
     bodies = [start(config, "snake", name).body for name in ("ulr", "dep")]
     assert bodies[0] == bodies[1] == resolve(Learn("snake", "ulr")).body
 
@@ -120,7 +120,9 @@ def test_a_preset_is_given_to_those_that_have_it_and_said() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"seeds": 0}, "--seeds is 0"),
+        ({"n_seeds": 0}, "--n-seeds is 0"),
+        ({"seeds": ()}, "--seeds names no seed"),
+        ({"seeds": 3}, "seeds is 3; give a list, [3], or n_seeds=3 for a count"),
         ({"tune": -1}, "--tune is -1"),
         ({"samples": 100}, "--samples is 100"),
         ({"body_of": "nix"}, "--body-of: unknown controller 'nix'"),

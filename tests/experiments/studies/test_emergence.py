@@ -23,7 +23,7 @@ from experiments.studies.emergence.trials import Emergence, Trial, make_trial, o
 from robots import describe
 from robots.audit import audit
 
-SMALL = {"seeds": 2, "minutes": 0.2, "samples": 1000, "transient": 100, "jobs": 1}
+SMALL = {"seeds": (1, 2), "minutes": 0.2, "samples": 1000, "transient": 100, "jobs": 1}
 
 
 def small(out: Path, robot: str = "hexapod", **changes: object) -> Emergence:
@@ -76,11 +76,11 @@ def test_table_verdict_and_numbers(
     study = emergence(small(folder))
     assert study.to_dict() == saved and study.files == (folder / "hexapod-ulr-emergence.json",)
     words = ["--minutes", "0.2", "--samples", "1000", "--transient", "100", "--out", str(folder)]
-    assert main(["emergence", "hexapod", "--seeds", "2", *words]) == 0
+    assert main(["emergence", "hexapod", "--n-seeds", "2", *words]) == 0
     text, notes = capsys.readouterr()
     assert "0.2min" in text and "peak [Hz]" in text and "in 2 of 2 seeds" in text
     assert "hexapod-ulr-emergence.json" in notes
-    assert main(["emergence", "hexapod", "--seeds", "2", *words, "--json", "--quiet"]) == 0
+    assert main(["emergence", "hexapod", "--n-seeds", "2", *words, "--json", "--quiet"]) == 0
     text, notes = capsys.readouterr()
     assert json.loads(text) == saved and not notes
 
@@ -96,7 +96,7 @@ def test_a_study_is_a_frame_a_figure_and_a_page(emerged: Path, tmp_path: Path) -
 
 
 def test_a_seed_that_breaks_down_has_a_row_with_the_reason(tmp_path: Path) -> None:
-    study = emergence(small(tmp_path, seeds=1, body={"max_joint_speed": 0.01}))
+    study = emergence(small(tmp_path, seeds=(1,), body={"max_joint_speed": 0.01}))
     (row,) = study.document["rows"]
     assert "broke down" in row["reason"]
     assert row["frozen"]["0.2min"]["reason"].startswith("never reached")
@@ -148,7 +148,7 @@ def test_verdicts_count_seeds() -> None:
     ("arguments", "message"),
     [
         (["barrel"], "what to look for is not stated for 'barrel'; known: hexapod, snake"),
-        (["hexapod", "--seeds", "0"], "--seeds is 0; it must be at least 1"),
+        (["hexapod", "--n-seeds", "0"], "--n-seeds is 0; it must be at least 1"),
         (["hexapod", "--samples", "10"], "--samples 10 must be at least 1000"),
         (["hexapod", "--freeze", "9"], "--freeze 9 lies outside the experiment of 8 minutes"),
         (["hexapod", "--controls", "--push"], "--controls and --push are different experiments: ask for one"),
@@ -229,7 +229,7 @@ def test_without_the_vertical_velocity_its_sensor_reads_noise() -> None:
 
 
 def test_pushes_are_told_apart_from_what_happens_anyway(tmp_path: Path) -> None:
-    study = emergence(small(tmp_path, "snake", seeds=1, minutes=0.1, transient=0, push=True, impulse=3.0))
+    study = emergence(small(tmp_path, "snake", seeds=(1,), minutes=0.1, transient=0, push=True, impulse=3.0))
     assert isinstance(study, studies.Pushes)
     rows = study.document["rows"]
     assert [row["push"] for row in rows] == ["left", "right", "none"]

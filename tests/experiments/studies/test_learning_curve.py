@@ -40,7 +40,7 @@ def curve_of(rows: list[dict[str, Any]]) -> Curve:
     settings = {"robot": "hexapod", "controller": "ulr", "common": [0.1, 0.4], "relative": [0.2, 0.8]}
     return Curve(
         {
-            "settings": settings | {"samples": 50_000, "seeds": 10},
+            "settings": settings | {"samples": 50_000, "seeds": list(range(1, 11))},
             "curve": [curves.point(8.0, rows)],
             "rows": [row | {"minutes": 8.0} for row in rows],
         }
@@ -48,7 +48,7 @@ def curve_of(rows: list[dict[str, Any]]) -> Curve:
 
 
 def test_a_learning_curve_is_one_run_seen_at_many_times(tmp_path: Path) -> None:
-    config = LearningCurve("hexapod", every=0.02, minutes=0.03, seeds=1, out=tmp_path, keep=True, **SMALL)
+    config = LearningCurve("hexapod", every=0.02, minutes=0.03, n_seeds=1, out=tmp_path, keep=True, **SMALL)
     found = learning_curve(config)
     document = found.document
     assert [point["minutes"] for point in document["curve"]] == [0.02, 0.03]
@@ -194,7 +194,7 @@ def test_a_learning_curve_says_how_many_runs_it_rests_on(
         "from controllers import Controller\nclass Still(Controller):\n    def update(self, s): pass\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    words = ["--controller", "resting_rules:Still", "--every", "0.1", "--minutes", "0.2", "--seeds", "6"]
+    words = ["--controller", "resting_rules:Still", "--every", "0.1", "--minutes", "0.2", "--n-seeds", "6"]
     words += ["--samples", "1000", "--transient", "20", "--out", str(tmp_path)]
     assert main(["learning-curve", "hexapod", *words]) == 0
     document = json.loads((tmp_path / "hexapod-resting_rules.Still-learning-curve.json").read_text())
@@ -213,5 +213,5 @@ def test_a_learning_curve_says_how_many_runs_it_rests_on(
 
 def test_one_run_has_no_bands() -> None:
     one = {"n": 1, "coverage": 0.0, "value": 1.0, "lo": 1.0, "hi": 1.0}
-    document = {"curve": [dict.fromkeys(curves.CURVES, one)], "settings": {"seeds": 1}}
+    document = {"curve": [dict.fromkeys(curves.CURVES, one)], "settings": {"seeds": [1]}}
     assert curves.runs_words(document) == "medians of the runs that have a value, 1 of 1 seeds"

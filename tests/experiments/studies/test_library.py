@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+import experiments as ex
 from experiments.cli import main
 from experiments.errors import ExperimentError
 from experiments.pipeline.learn import Learn, learn
@@ -99,6 +100,9 @@ def test_checking_that_a_behaviour_goes_on(
     with open_run_file(tmp_path / "long" / "mine.h5") as recorded:
         recording = recorded.behaviours["0.1min"]
         assert found["last"] == describe("hexapod", observed_in(recording, 1800, 2000))
+    with pytest.raises(ExperimentError, match=r"mine.h5 exists already; choose another --name, or delete it"):
+        keep(learned_run, 0.05, tmp_path / "mine.h5", **SHORT)
+    (tmp_path / "mine.h5").unlink()
     keep(learned_run, 0.05, tmp_path / "mine.h5", **SHORT)
     with pytest.raises(ExperimentError, match="another run than the behaviour mine"):
         check(choose(folder=tmp_path)["mine"], 2000, 100, tmp_path / "long", jobs=1)
@@ -175,3 +179,35 @@ def test_stored_numbers_are_plain(learned_run: Path, tmp_path: Path) -> None:
         assert json.loads(file.attrs["versions"])["pybullet"]
         body = json.loads(file.attrs["config"])["body"]
     assert body["gravity"] == 9.81
+
+
+def test_a_behaviour_of_ones_own_is_known_to_every_command(
+    learned_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It lies in a place of the user's, not in the installed package."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("experiments.studies.emergence.library.keep.__defaults__", ("", 500, 0))
+    for name in ("SELFORG_BEHAVIOURS", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("sys.platform", "linux")
+    words = ["behaviours", "--keep", str(learned_run), "--freeze", "0.1", "--name"]
+    assert main([*words, "my-stand"]) == 0
+    own = tmp_path / "home/.local/share/selforg/behaviours/my-stand.h5"
+    assert own.exists() and f"your own, {own}" in capsys.readouterr().out
+    assert (
+        main(["record", "--behaviour", "my-stand", "--samples", "60", "--transient", "0", "--jobs", "1"]) == 0
+    )
+    assert main(["video", "--behaviour", "my-stand", "x.png", "--seconds", "0.1", "--skip", "0"]) == 0
+    assert ex.behaviour("my-stand", tmp_path / "runs").recorded == ("0.1min",)
+    assert main([*words, "hexapod-jump"]) == 2 and main([*words, "my-stand"]) == 2
+    # Elsewhere: by its path.
+    assert (
+        main([*words, "other", "--folder", "x"]) == 0 and "this one as x/other.h5" in capsys.readouterr().err
+    )
+    assert (
+        main(["record", "--behaviour", "x/other.h5", "--samples", "60", "--transient", "0", "--jobs", "1"])
+        == 0
+    )
+    monkeypatch.setenv("SELFORG_BEHAVIOURS", "x")
+    assert ex.behaviour("other", tmp_path / "more").seed == 1

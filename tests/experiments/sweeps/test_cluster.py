@@ -150,7 +150,7 @@ def test_a_comparison_on_machines_that_do_not_see_the_store_equals_the_local_one
     monkeypatch.chdir(here)
     small = Compare(
         *(("hexapod",), ("ulr", "sine")),
-        **{"seeds": 1, "minutes": 0.05, "samples": 1200, "transient": 20, "surrogates": False},
+        **{"n_seeds": 1, "minutes": 0.05, "samples": 1200, "transient": 20, "surrogates": False},
     )
     # This path leads every process to its own working directory: the workers have no such store.
     away = dataclasses.replace(small, out=Path("/proc/self/cwd/cluster"))
