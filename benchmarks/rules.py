@@ -4,12 +4,14 @@
 
 Every rule learns for three minutes. Its last minute is looked at while it learns on; then it is frozen where
 it stands, and what it does from the 21st to the 60th second after that is looked at, too. Bodies are those of
-`experiments/defaults.toml` for ULR, as in a comparison. What the output file holds already is not run again.
+`experiments/defaults.toml` for ULR, as in a comparison. What the output file holds already is not run again,
+unless body or rule had other settings than they have today.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
@@ -56,23 +58,23 @@ def numbers(robot: str, block: Block, names: list[str], every: int) -> dict[str,
     }
 
 
+def settings_of(robot: str, rule: str, preset: str | None, engine: str) -> dict[str, Any]:
+    """Body and rule with every setting spelled out."""
+    body = resolve(Learn(robot, "ulr", engine=engine)).body  # type: ignore[arg-type]
+    return {"body": body, "rule": resolve(Learn(robot, rule, preset=preset)).rule}
+
+
 def run(robot: str, rule: str, preset: str | None, seed: int, engine: str) -> dict[str, Any]:
     """One seed: the last of three minutes of learning, and what is frozen then."""
-    body = resolve(Learn(robot, "ulr", engine=engine)).body  # type: ignore[arg-type]
-    config = resolve(Learn(robot, rule, preset=preset)).rule
+    settings = settings_of(robot, rule, preset, engine)
     every = 5
     start = time.process_time()
-    with using_body(robot, body) as live:
+    with using_body(robot, settings["body"]) as live:
         sensors, _ = live.reset(seed=seed)
         sizes = len(live.sensor_names), len(live.motor_names)
-        learner = controllers.make(rule, *sizes, config, np.random.default_rng([seed, 1]))
-        found: dict[str, Any] = {
-            "robot": robot,
-            "rule": rule,
-            "preset": preset,
-            "seed": seed,
-            "engine": engine,
-        }
+        learner = controllers.make(rule, *sizes, settings["rule"], np.random.default_rng([seed, 1]))
+        found: dict[str, Any] = {"robot": robot, "rule": rule, "preset": preset, "seed": seed}
+        found |= {"engine": engine, "settings": settings}
         stages = {"": (learner, 2 * MINUTE), "learning": (learner, MINUTE)}
         for stage, (controller, steps) in (
             stages | {"settling": (None, 1000), "frozen": (None, 2000)}
@@ -122,22 +124,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/results/rules.json"))
     options = parser.parse_args()
     rows = json.loads(options.out.read_text())["rows"] if options.out.exists() else []
-    done = {(r["robot"], r["rule"], r["preset"], r["seed"], r["engine"]) for r in rows}
-    for seed in range(1, options.seeds + 1):
-        for robot in ROBOTS:
-            for rule in RULES:
-                for preset in dict.fromkeys((AUTHORS.get((rule, robot)), None)):
-                    if (
-                        preset
-                        and resolve(Learn(robot, rule, preset=preset)).rule
-                        == resolve(Learn(robot, rule)).rule
-                    ):
-                        continue  # the default is the authors'
-                    if (robot, rule, preset, seed, options.engine) in done:
-                        continue
-                    rows.append(run(robot, rule, preset, seed, options.engine))
-                    text = json.dumps({"command": "python benchmarks/rules.py", "rows": rows}, indent=1)
-                    options.out.write_text(text + "\n")
+    key = ("robot", "rule", "preset", "engine")
+    rows = [r for r in rows if r.get("settings") == settings_of(*(r[name] for name in key))]
+    done = {(*(r[name] for name in key), r["seed"]) for r in rows}
+    for seed, robot, rule in itertools.product(range(1, options.seeds + 1), ROBOTS, RULES):
+        today = settings_of(robot, rule, None, options.engine)
+        for preset in dict.fromkeys((AUTHORS.get((rule, robot)), None)):
+            if preset and settings_of(robot, rule, preset, options.engine) == today:
+                continue  # the default is the authors'
+            if (robot, rule, preset, options.engine, seed) not in done:
+                rows.append(run(robot, rule, preset, seed, options.engine))
+                text = json.dumps({"command": "python benchmarks/rules.py", "rows": rows}, indent=1)
+                options.out.write_text(text + "\n")
     print(table(rows))
 
 
