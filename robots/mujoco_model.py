@@ -133,5 +133,5 @@ def _decorate(spec: Any, base: Any) -> None:
     )  # fmt: skip
     spec.visual.headlight.diffuse, spec.visual.headlight.ambient = [0.2] * 3, [0.25] * 3
     spec.visual.headlight.specular = [0.0] * 3
-    spec.visual.quality.shadowsize = 2048
+    spec.visual.quality.shadowsize = 1024
     spec.stat.extent, spec.stat.center = 3.0, [0, 0, 0.3]

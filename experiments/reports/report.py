@@ -46,8 +46,8 @@ Film = bytes | str
 """A film, or the sentence that says why there is none."""
 
 FILMS = (".mp4",)
-# Pictures cost a quarter of a second each; so few still look smooth enough.
-FPS = 50 / 3
+
+FPS = 25.0
 # So many points of a phase plot are drawn; more would only fill it.
 PHASE_POINTS = 3000
 CURVES = ("eps", "D", "h", "delta_h", "E", "PI")
