@@ -109,6 +109,8 @@ class Compare(Scales, Physics, Seeds, Scale):
     """Replace table, figure and page of another comparison in that folder; single runs are kept anyway."""
     runs: tuple[Path, ...] = ()
     """Compare the recordings of these run files, the last or that of --freeze, and run nothing."""
+    seconds: float = field(default=3.0, metadata=ASIDE)
+    """Length of the films on the page, of each robot under each controller one; 0 for none."""
     keep: bool = field(default=False, metadata=ASIDE)
     """Keep the run files (30 MB per 200,000 samples of the hexapod)."""
 

@@ -46,7 +46,6 @@ Film = bytes | str
 """A film, or the sentence that says why there is none."""
 
 FILMS = (".mp4",)
-
 FPS = 25.0
 # So many points of a phase plot are drawn; more would only fill it.
 PHASE_POINTS = 3000
@@ -112,11 +111,11 @@ def _films(config: Report, found: Results, given: dict[int, Film], feedback: Fee
             wanted[i] = Video(b.run, freeze=b.minutes, seconds=config.seconds, fps=FPS, module=modules)
     if wanted:
         feedback.say(f"filming {plural(len(wanted), 'behaviour')}; --seconds 0 leaves films out")
-        films |= zip(wanted, in_parallel(_make_film, list(wanted.values()), config.jobs), strict=True)
+        films |= zip(wanted, in_parallel(make_film, list(wanted.values()), config.jobs), strict=True)
     return [(films | given)[i] for i in range(len(found.behaviours))]
 
 
-def _make_film(config: Video) -> Film:
+def make_film(config: Video) -> Film:
     """A film, or the reason why it failed."""
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -167,6 +166,7 @@ def _environment() -> Environment:
     # A style sheet or script of the templates' folder, as it is.
     made.globals["verbatim"] = lambda name: Markup(loader.get_source(made, name)[0])
     made.tests["finite"] = math.isfinite
+    made.filters["base64"] = _base64
     # The order of names is part of the data: freeze times, for instance, stand in the order of learning.
     made.policies["json.dumps_kwargs"] = {"sort_keys": False, "allow_nan": False}
     return made

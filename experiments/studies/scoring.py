@@ -21,8 +21,9 @@ from experiments.pipeline.loop import CONTROLLER, OBSERVED, find_body
 from experiments.pipeline.record import Record, record
 from experiments.pipeline.sources import Sources, verify
 from experiments.runfiles.contents import Recording
+from experiments.runfiles.library import copy_frozen
 from experiments.runfiles.run_file import label, open_run_file
-from experiments.sweeps.sweep import ADDED, task_named, workspace
+from experiments.sweeps.sweep import ADDED, KEPT, task_named, workspace
 from quantify.aliases import Floats
 from quantify.comparable import comparable
 from quantify.statistics import known_median
@@ -56,6 +57,10 @@ class Yardstick:
     replicates: int = 30
     surrogate: bool = True
     """Whether to score a surrogate of the recording as well."""
+
+
+FROZEN = "behaviour.h5"
+"""The frozen controller of a task, as a run file without its learning, in what is kept of the task."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,8 @@ def score(config: Scoring) -> dict[str, Any]:
         with open_run_file(path) as run:
             if name not in run.frozen:
                 return {"reason": f"while learning, {run.learning.reason}"}
+        (folder / KEPT).mkdir(exist_ok=True)
+        copy_frozen(path, folder / KEPT / FROZEN, [name], {}, "left out in a comparison")
         record(Record((path,), wanted.samples, (minutes,), wanted.transient, jobs=1))
         with open_run_file(path) as run:
             return scored(run.behaviour(name), wanted, config.seed)

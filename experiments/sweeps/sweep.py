@@ -6,7 +6,7 @@ A task is a pure function of its configuration. Its result is stored the moment 
 derived from function and configuration: an interrupted sweep continues, a larger one computes what is new.
 
     STORE/KEY.json    a finished task: function, configuration, result, versions, cost
-    STORE/KEY/        where a task keeps heavy data while it runs; removed when it has finished
+    STORE/KEY/        where a task keeps heavy data while it runs; removed when it has finished, but for kept/
 
 KEY is the SHA-256 of function and configuration. A file appears complete or not at all; several processes,
 also of different sweeps, may use one store at the same time.
@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,9 @@ from quantify.plain import to_plain
 ADDED = {"added": True}
 """Metadata of a field of a task that came later: where it is empty, it is no part of the key."""
 FORMAT = 1  # part of every key: raise it when the meaning of stored results changes
+
+KEPT = "kept"
+"""Folder in a task's workspace whose files, which are to be small, stay when the task has finished."""
 
 Task = Callable[[Any], dict[str, Any]]
 """A pure function of a frozen dataclass, which knows everything that decides the result, seeds included."""
@@ -216,8 +219,24 @@ def _attempt(job: _Job) -> tuple[str, dict[str, Any]]:
             if "result" in entry:
                 write_entry(job.store, job.key, entry)
         if "result" in entry and not job.keep:
-            shutil.rmtree(folder, ignore_errors=True)
+            _clear(folder)
     return job.key, entry
+
+
+def _clear(folder: Path) -> None:
+    """Remove the folder of a finished task, but for what is to be kept of every one."""
+    for item in [*folder.iterdir()] if folder.is_dir() else []:
+        if item.is_dir() and item.name != KEPT:
+            shutil.rmtree(item, ignore_errors=True)
+        elif item.name != KEPT:
+            item.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def kept(store: Path, function: Task, config: Any) -> Path:
+    """Folder with what a finished task has put into KEPT of its workspace, if it has."""
+    return store / task_key(function, config) / KEPT
 
 
 def _compute(job: _Job) -> dict[str, Any]:

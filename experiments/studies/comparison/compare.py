@@ -16,14 +16,17 @@ import numpy as np
 
 from controllers import PRESETS
 from experiments.errors import ExperimentError, FileError
-from experiments.feedback import SILENT, Feedback
+from experiments.feedback import SILENT, Feedback, plural
+from experiments.options.reports import Video
 from experiments.options.studies import Compare, ScaleKind
 from experiments.pipeline.learn import Learn, find_rule, resolve, sources_of
+from experiments.reports.report import Film, make_film
 from experiments.runfiles.atomic import write_text
 from experiments.settings import deciding, difference, lone_seed_words, with_seeds
 from experiments.studies.comparison.comparison import SCALE_WORDS, Comparison, Summary, findings
 from experiments.studies.comparison.existing import find_existing, replaced_by, score_existing
 from experiments.studies.scoring import (
+    FROZEN,
     Row,
     Scoring,
     over,
@@ -35,7 +38,8 @@ from experiments.studies.scoring import (
     yardstick,
 )
 from experiments.studies.study import document_of
-from experiments.sweeps.sweep import cost, sweep, with_origin
+from experiments.sweeps.sweep import cost, kept, sweep, with_origin
+from experiments.sweeps.workers import in_parallel
 from quantify.plain import to_plain
 from quantify.statistics import all_pairs, median, smallest_p
 
@@ -81,7 +85,8 @@ def compare(config: Compare, feedback: Feedback = SILENT) -> Comparison:
         content["learning_on"] = _ranked(config, tasks, on(tasks, title="compare, learning on"))
         costs += cost(store, score_learning, tasks)
     content["cost"] = _cost(costs, len(tuned.runs))
-    found = Comparison(document_of("compare", config, content))
+    films = _films(config, tasks, content["rows"], feedback)
+    found = Comparison(document_of("compare", config, content), films=films)
     texts = {".csv": found.csv(), ".md": found.markdown()}
     others = [write_text(stem.with_suffix(suffix), text) for suffix, text in texts.items()]
     found = found.save(stem, "html", "json", "png", "pdf")
@@ -101,6 +106,28 @@ def _ranked(config: Compare, tasks: list[Scoring], results: list[Row]) -> dict[s
         summary = summarise(mine, [name for name in config.controllers if name in tried], config.rank)
         summaries[robot] = summary | {"findings": findings(summary, mine)}
     return {"robots": summaries, "rows": rows}
+
+
+def _films(
+    config: Compare, tasks: Sequence[Scoring], rows: Sequence[Row], feedback: Feedback
+) -> dict[str, dict[str, Film]]:
+    """By robot and controller a film of the seed whose core complexity is the middle one."""
+    found: dict[tuple[str, str], list[tuple[float, Scoring]]] = {}
+    for task, row in zip(tasks, rows, strict=True):
+        found.setdefault((task.robot, task.controller), []).append((rank_value(row, config.rank), task))
+    wanted: dict[tuple[str, str], Video] = {}
+    for pair, mine in found.items():
+        _, middle = sorted(mine, key=lambda one: one[0])[len(mine) // 2]
+        path = kept(config.out / "store", score, middle) / FROZEN
+        if config.seconds and path.exists():
+            wanted[pair] = Video(path, seconds=config.seconds)
+    if wanted:
+        feedback.say(f"filming {plural(len(wanted), 'behaviour')}; --seconds 0 leaves films out")
+    films: dict[str, dict[str, Film]] = {}
+    made = in_parallel(make_film, list(wanted.values()), config.jobs)
+    for (robot, controller), film in zip(wanted, made, strict=True):
+        films.setdefault(robot, {})[controller] = film
+    return films
 
 
 def _spare_another(path: Path, config: Compare) -> None:

@@ -6,9 +6,11 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from experiments.feedback import plural
+from experiments.reports.report import Film
 from experiments.reports.tables import Table
 from experiments.studies.scoring import COVERED, Row, sensors_of, value
 from experiments.studies.study import Study, frame
@@ -54,6 +56,7 @@ COUNTS = {
 }
 
 
+@dataclass(frozen=True)
 class Comparison(Study):
     """Controllers ranked by core complexity.
 
@@ -63,6 +66,8 @@ class Comparison(Study):
     is "inf" or "-inf".
     """
 
+    films: dict[str, dict[str, Film]] = field(default_factory=dict)
+    """By robot and controller, for the page."""
     title = "Controllers compared by core complexity"
     _template = "comparison.html"
 

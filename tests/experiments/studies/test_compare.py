@@ -19,7 +19,7 @@ CONTROLLERS = ("ulr", "sine", "random")
 
 def small_comparison(out: Path) -> Compare:
     """Three controllers on the hexapod, in seconds."""
-    quick: dict[str, Any] = {"samples": 1000, "transient": 50, "jobs": 1}
+    quick: dict[str, Any] = {"samples": 1000, "transient": 50, "jobs": 1, "seconds": 0.1}
     return Compare(("hexapod",), CONTROLLERS, seeds=(1, 2), minutes=0.05, out=out, **quick)
 
 
@@ -51,6 +51,14 @@ def test_a_small_comparison_leaves_table_figure_page_and_numbers(small: Path) ->
     assert len((small / "compare.csv").read_text().splitlines()) == 13
     assert (small / "compare.md").read_text().count("\n| ") == 2 * 4
     assert document["cost"]["tasks"] == 12 and document["cost"]["cpu_s"] > 0
+
+
+def test_the_page_has_a_film_of_every_controller(small: Path) -> None:
+    page = (small / "compare.html").read_text()
+    for name in CONTROLLERS:
+        assert f'aria-label="Film of the hexapod under {name}" src="data:video/mp4;base64,AAAA' in page
+    kept = [path.stat().st_size for path in small.glob("store/*/kept/behaviour.h5")]
+    assert len(kept) == 2 * len(CONTROLLERS) and max(kept) < 100_000
 
 
 def test_all_controllers_are_treated_alike(small: Path) -> None:
