@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.errors import ExperimentError, FileError, nearest, refusing
 from experiments.feedback import SILENT, Feedback
-from experiments.pipeline.learn import Learn, resolve
+from experiments.pipeline.learn import OFTEN, Learn, resolve
 from experiments.pipeline.loop import modules_of
 from experiments.pipeline.record import Record, record
 from experiments.reports.tables import Table
@@ -85,7 +85,7 @@ def _command(run: RunFile) -> str:
     for part in ("body", "rule"):
         default = {} if usual is None else getattr(usual, part)
         stored[part] = {key: value for key, value in stored[part].items() if default.get(key) != value}
-    return command("learn", Learn(**stored))
+    return command("learn", Learn(**stored), {"measure": OFTEN})
 
 
 def describe_kept(path: Path, samples: int = SAMPLES, transient: int = TRANSIENT) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from experiments.runfiles.run_file import open_run_file
 from experiments.studies.scoring import Scoring, Yardstick, score
 from experiments.sweeps.sweep import read_entry
 from quantify.quantification_data import QUANTITIES
+from tests.robots.helpers import only_bullet
 
 
 @pytest.fixture
@@ -35,6 +36,7 @@ def experiment(path: Path) -> Learn:
         return Learn(**run.config | {"freeze": tuple(run.config["freeze"]), "out": path})
 
 
+@only_bullet
 def test_a_finished_run_opens_and_its_results_are_known(before: Path) -> None:
     path = before / "finished.h5"
     with open_run_file(path) as run:
@@ -54,6 +56,7 @@ def test_a_finished_run_opens_and_its_results_are_known(before: Path) -> None:
     assert found["0.04min"].sums.n == 300 and path.read_bytes() == content
 
 
+@only_bullet
 def test_an_interrupted_run_goes_on(before: Path) -> None:
     path = before / "learning.h5"
     with open_run_file(path) as run:
@@ -67,6 +70,7 @@ def test_an_interrupted_run_goes_on(before: Path) -> None:
         assert list(run.frozen) == ["0.02min", "0.04min"]
 
 
+@only_bullet
 def test_an_interrupted_recording_goes_on(before: Path) -> None:
     path = before / "recording.h5"
     with open_run_file(path) as run:

@@ -17,11 +17,13 @@ from experiments.runfiles.run_file import open_run_file
 from experiments.studies.emergence.library import check, check_sentences, choose, describe_kept, keep
 from experiments.studies.emergence.trials import observed_in
 from robots import describe
+from tests.robots.helpers import only_bullet
 
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.h5"))
 SHORT = {"samples": 1000, "transient": 100}
 
 
+@only_bullet
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_behaviours_still_do_what_they_did(name: str) -> None:
     stated = shipped()[name]
@@ -134,6 +136,7 @@ def test_behaviours_that_do_not_exist(
     assert message in refused(*arguments)
 
 
+@only_bullet
 def test_a_shipped_behaviour_is_recorded_and_quantified_like_any_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
