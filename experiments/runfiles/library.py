@@ -67,7 +67,7 @@ class Shipped:
 def shipped(*where: Path) -> dict[str, Shipped]:
     """All behaviours in these folders, or in all that are known, by name."""
     found = {}
-    for path in (path for folder in where or folders() for path in sorted(folder.glob("*.h5"))):
+    for path in (path for folder in where or folders() for path in sorted(folder.glob("[!.]*.h5"))):
         with open_run_file(path) as run, reading(path) as file:
             (frozen,) = run.frozen.values()
             attrs = attributes(file)
@@ -92,7 +92,7 @@ def find_behaviour(name: str) -> Path:
     for folder in folders():
         if (path := folder / f"{name}.h5").exists():
             return path
-    known = [other.stem for folder in folders() for other in folder.glob("*.h5")]
+    known = [other.stem for folder in folders() for other in folder.glob("[!.]*.h5")]
     raise ExperimentError(
         f"there is no behaviour {name!r}; {nearest(name, known)}; `selforg behaviours --keep` keeps your own"
     )
