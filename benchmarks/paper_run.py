@@ -45,7 +45,7 @@ def cost(engine: str, share: float, folder: Path) -> dict[str, float]:
 def main() -> None:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("--share", type=float, default=1.0, help="of the experiment that is computed")
+    parser.add_argument("--share", type=float, default=0.01, help="of the experiment; 1 takes an hour")
     default = Path(__file__).parents[1] / "docs" / "results" / "benchmark-paper-run.json"
     parser.add_argument("--out", type=Path, default=default, help="where the figures go")
     parser.add_argument("--turns", type=int, default=1, help="of each engine; the median counts")
