@@ -222,7 +222,20 @@ def table(systems: list[dict[str, Any]]) -> str:
         cells += [_cell(numbers.get(name)) for name in ("E_core", "E_state", "E_mem", "D")]
         cells.append("" if core is None or core["halves"] is None else f"{core['halves']:.2f}")
         lines.append("| " + " | ".join(cells) + " |")
+    names = ("E_core", "E_state", "E_mem", "D")
+    cells = ["all", "", str(sum(row["realisations"] for row in systems)), "", "", ""]
+    lines.append("| " + " | ".join([*cells, *(_pooled(systems, name) for name in names), ""]) + " |")
     return "\n".join(lines)
+
+
+def _pooled(systems: list[dict[str, Any]], name: str) -> str:
+    """Coverage over all runs of the systems in which the number varies."""
+    some = [(row["realisations"], row["numbers"].get(name)) for row in systems]
+    varying = [
+        (runs, held["covered"]) for runs, held in some if held is not None and held["ratio"] is not None
+    ]
+    runs = sum(n for n, _ in varying)
+    return f"{sum(n * covered for n, covered in varying) / runs:.2f}" if runs else ""
 
 
 def _cell(number: dict[str, Any] | None) -> str:
