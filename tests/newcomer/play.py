@@ -1,6 +1,6 @@
 """Play a newcomer: every recipe of the README, and whatever once tripped somebody, in a fresh folder.
 
-    python tests/newcomer/play.py
+    python tests/newcomer/play.py [PART ...]
 
 It uses the `selforg` of the interpreter that runs it, as installed, and nothing else. Recipes are those of
 the README word by word, but for sizes, which are small: a few minutes in all. It ends with a list of what is
@@ -10,6 +10,7 @@ not as it should be, and with status 1 if there is anything on it.
 from __future__ import annotations
 
 import fcntl
+import glob
 import json
 import os
 import pty
@@ -30,7 +31,10 @@ SELFORG = Path(sys.executable).with_name("selforg")
 # What is added to a recipe of the README, and what its words become, so that it takes seconds.
 SMALL = [
     (r"--minutes 8 --freeze 2 4 8", "--minutes 0.3 --freeze 0.1 0.2 0.3"),
+    (r"--minutes 16 --freeze 2 4 8 16", "--minutes 0.4 --freeze 0.1 0.2 0.3 0.4"),
     (r"--minutes 2 --freeze 2$", "--minutes 0.1 --freeze 0.1"),
+    (r"(--keep .*)--freeze 8", r"\1--freeze 0.3"),
+    (r"(record (?:runs|--behaviour).*)--samples 2000000", r"\1--samples 4000 --transient 100"),
     (r"(video .*)--freeze 8", r"\1--freeze 0.3"),
     (r"(selforg video .*)", r"\1 --seconds 0.4 --skip 0"),
     (r"(record (?:runs|--behaviour).*)--samples \d+", r"\1--samples 3000 --transient 100"),
@@ -39,9 +43,10 @@ SMALL = [
     (r"--m-max 15", "--m-max 5"),
     (r"(selforg convergence .*)", r"\1 --samples 2000 --replicates 0 --m-max 4"),
     (r"(selforg report .*)", r"\1 --seconds 0.2"),
-    (r"(selforg compare .*)--seeds 10 --samples 200000", r"\1--seeds 2 --samples 1500 --minutes 0.1"),
-    (r"--every 0.5 --seeds 5", "--every 0.1 --minutes 0.1 --seeds 1 --samples 1500 --transient 0"),
-    (r"(emergence .*)--seeds 10", r"\1--seeds 1 --minutes 0.2 --samples 1000 --transient 0"),
+    (r"(selforg compare .*)--seeds 1:10 --samples 200000", r"\1--seeds 1:2 --samples 1500 --minutes 0.1"),
+    (r"(selforg compare --runs .*)", r"\1 --out runs/again --no-surrogates"),
+    (r"--every 0.5 --seeds 1:5", "--every 0.1 --minutes 0.1 --seeds 1 --samples 1500 --transient 0"),
+    (r"(emergence .*)--seeds 1:10", r"\1--seeds 1 --minutes 0.2 --samples 1000 --transient 0"),
     (r"reproduce all --quick", "reproduce ar2 --quick --samples 2000 --seeds 1 --seconds 0"),
 ]
 # Recipes that take minutes even when small, each with the reason; their help is asked for instead.
@@ -85,8 +90,10 @@ class Newcomer:
         """Run a command in a pipe; it must end with this status, and never with a traceback."""
         self.typed = command
         start = time.monotonic()
+        words = shlex.split(command, comments=True)
+        paths = {word: sorted(glob.glob(word, root_dir=self.folder)) for word in words if "*" in word}
         done = subprocess.run(
-            shlex.split(command, comments=True),
+            [one for word in words for one in paths.get(word) or [word]],
             cwd=self.folder,
             env=self.environment,
             capture_output=True,
@@ -180,7 +187,7 @@ def recipes(newcomer: Newcomer) -> None:
             newcomer.types(f"selforg {slow.split()[0]} --help")
             continue
         if "--sensor speed" in line and "--missing" not in line and "convergence" not in line:
-            newcomer.expect("NA" in newcomer.types(small(line), 2).err, "a missing value is not named")
+            newcomer.expect("1 of 4,000" in newcomer.types(small(line), 2).err, "what is missing is not said")
             line = line.replace("ants.csv", "ants.csv --missing interpolate")
         elif "ants.csv" in line and "--missing" not in line:
             line = line.replace("ants.csv", "ants.csv --missing interpolate")
@@ -243,9 +250,35 @@ def own_rule(newcomer: Newcomer) -> None:
     )
     learn = "selforg learn barrel --controller broken:Rule --minutes 0.2 --freeze 0.2"
     newcomer.expect("broken.py line 6" in newcomer.types(learn, 3).err, "where it broke is not said")
+    newcomer.expect("--replace" in newcomer.types(learn, 3).err, "no way out is named")
+    (rule,) = [block for block in blocks("python") if block.startswith("# my_rules.py")]
+    newcomer.writes("my_rules.py", rule)
+    learn = "selforg learn barrel --controller my_rules:Hebb --minutes 0.1 --freeze 0.1"
+    newcomer.types(learn)
+    newcomer.expect("nothing to do" in newcomer.types(learn).err, "what is done is done again")
+    newcomer.writes("my_rules.py", rule.replace("0.001", "0.002"))
+    newcomer.expect("--replace" in newcomer.types(learn, 2).err, "an edited rule is not noticed")
+    newcomer.types(f"{learn} --replace")
 
 
-PARTS: tuple[Callable[[Newcomer], None], ...] = (recipes, wrong, in_the_way, own_rule)
+def again(newcomer: Newcomer) -> None:
+    """What one goes on with: runs that are prolonged, behaviours that are kept, files that are damaged."""
+    learn = "selforg learn barrel --freeze 0.1 --out runs/long.h5"
+    newcomer.types(f"{learn} --minutes 0.1")
+    newcomer.expect("goes on" in newcomer.types(f"{learn} --minutes 0.2").err, "a run begins anew")
+    newcomer.types("selforg record runs/long.h5 --samples 500 --transient 0")
+    newcomer.types("selforg record runs/long.h5 --samples 1000 --transient 0")
+    listed = newcomer.types("selforg runs --json").out
+    newcomer.expect("long.h5" in listed and bool(json.loads(listed)), "a run is not listed")
+    newcomer.types("selforg behaviours --keep runs/long.h5 --freeze 0.1 --name mine")
+    newcomer.types("selforg video --behaviour mine mine.mp4 --seconds 0.2 --skip 0")
+    whole = (newcomer.folder / "runs/long.h5").read_bytes()
+    (newcomer.folder / "cut.h5").write_bytes(whole[: len(whole) * 7 // 10])
+    saved = newcomer.types("selforg salvage cut.h5 saved.h5")
+    newcomer.expect(bool(re.search(r"[\d,]+ of [\d,]+ rows", saved.out)), "what is lost is not counted")
+
+
+PARTS: tuple[Callable[[Newcomer], None], ...] = (recipes, wrong, in_the_way, own_rule, again)
 
 
 def main() -> int:
@@ -253,7 +286,7 @@ def main() -> int:
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="newcomer-") as folder:
         newcomer = Newcomer(Path(folder))
-        for part in PARTS:
+        for part in [one for one in PARTS if one.__name__ in sys.argv[1:] or len(sys.argv) == 1]:
             print(f"-- {(part.__doc__ or '').strip()}", flush=True)
             part(newcomer)
     print(f"{time.monotonic() - start:.0f} s; {len(newcomer.wrong) or 'nothing'} not as it should be")
