@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from controllers import ULR, Controller, Frozen
 from experiments.errors import ExperimentError
-from experiments.pipeline.loop import Loop, make_body, observations
+from experiments.pipeline.loop import make_body
 from experiments.runfiles.run_file import label
 from experiments.studies.emergence import trials
-from experiments.studies.emergence.trials import OBSERVED, Trial, observe
+from experiments.studies.emergence.trials import Trial, observe
 from experiments.sweeps.sweep import task_named
 from robots import Observed, description_of, find
 
@@ -145,28 +145,12 @@ def stream(trial: Trial, kind: str, steps: int) -> Floats:
     with closing(make_body(trial.robot, trial.body)) as body:
         s, _ = body.reset(seed=trial.seed + 1)
         rule = make_rule(trial, body, Intervention())
-        found, _ = live(body, rule.freeze() if kind == "rest" else rule, s, steps)
+        found, _ = observe(body, rule.freeze() if kind == "rest" else rule, s, steps, EVERY)
     if kind == "rest":
         return found.sensors
     rng = np.random.default_rng([trial.seed, 4])
     columns = [np.roll(x, rng.integers(steps // 4, 3 * steps // 4)) for x in found.sensors.T]
     return np.stack(columns, axis=1)
-
-
-def live(
-    body: Any, controller: Controller, s: NDArray[np.float32], steps: int
-) -> tuple[Observed, NDArray[np.float32]]:
-    """Let a controller act and learn for so many steps; what was observed, and the last sensor values."""
-    loop = Loop(body, controller, observations(body, EVERY))
-    loop.s = s
-    block = loop.advance(0, steps)
-    if block.reason:
-        raise ExperimentError(block.reason)
-    names = loop.watches[0].track.attrs["names"]
-    motion = dict(zip(names, block.rows[OBSERVED].astype(float).T, strict=True))
-    rate = 1 / body.config.control_step
-    seen = Observed(rate, EVERY, block.rows["sensors"].astype(float), motion, len(body.motor_names))
-    return seen, loop.s
 
 
 @task_named("experiments.emergence:lesson")
@@ -189,7 +173,7 @@ def lesson(config: Lesson) -> dict[str, Any]:
                 s, body = changed.restore(body.snapshot()), (body.close(), changed)[1]
             if half and done.stops:
                 rule = rule.freeze()
-            seen, s = live(body, rule, s, steps // 2)
+            seen, s = observe(body, rule, s, steps // 2, EVERY)
             windows += [numbers(part) for part in _windows(seen, trial.window)]
         frozen = rule.freeze()
         if trial.transient:

@@ -177,10 +177,13 @@ def observed_in(recording: Recording, first: int = 0, last: int | None = None) -
 
 
 def observe(
-    body: Any, controller: Any, s: NDArray[np.float32], steps: int
+    body: Any, controller: Any, s: NDArray[np.float32], steps: int, every: int = 1
 ) -> tuple[Observed, NDArray[np.float32]]:
-    """Let a frozen controller act for so many steps and observe each; gives its last sensor values, too."""
-    loop = Loop(body, controller, observations(body, 1))
+    """Let a controller act, and learn if it does, for so many steps; gives its last sensor values, too.
+
+    The body is looked at in every so many steps.
+    """
+    loop = Loop(body, controller, observations(body, every))
     loop.s = s
     block = loop.advance(0, steps)
     if block.reason:
@@ -188,7 +191,7 @@ def observe(
     names = loop.watches[0].track.attrs["names"]
     motion = dict(zip(names, block.rows[OBSERVED].astype(float).T, strict=True))
     rate = 1 / body.config.control_step
-    return Observed(rate, 1, block.rows["sensors"].astype(float), motion, len(body.motor_names)), loop.s
+    return Observed(rate, every, block.rows["sensors"].astype(float), motion, len(body.motor_names)), loop.s
 
 
 def run_tasks(
