@@ -97,7 +97,7 @@ def _gather(name: str, own: str, found: Sources, check: bool = True) -> None:
             f"{path.name} has changed since {name} was imported; importlib.reload({name}), or start Python "
             "anew"
         )
-    text = path.read_text(encoding="utf-8")
+    text = _text(path)
     found[name] = _digest(text)
     for other in _imported(text, name, path):
         _gather(other, own, found, check)
@@ -139,7 +139,7 @@ def _edited(module: ModuleType) -> bool:
     if type(loader) is not SourceFileLoader or file is None:
         return False
     try:
-        text = Path(file).read_text(encoding="utf-8")
+        text = _text(Path(file))
         code = compile(text, file, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError):
         return True
@@ -216,6 +216,11 @@ def _pieces(item: Any, seen: set[str]) -> Iterator[str]:
 def _instructions(code: CodeType) -> str:
     constants = [_instructions(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
     return repr((code.co_name, code.co_code, code.co_names, constants))
+
+
+def _text(path: Path) -> str:
+    """A source as Python reads it: in the encoding that it names, with one kind of line ends."""
+    return importlib.util.decode_source(path.read_bytes())
 
 
 def _digest(text: str) -> str:
