@@ -202,6 +202,8 @@ def _start(robot: str, body: dict[str, Any], frozen: FrozenState) -> str:
 
 def _recording(file: h5py.File, name: str) -> Recording:
     group = file[name]
+    if not isinstance(group, h5py.Group):
+        raise ValueError(f"{name} is no recording")
     attrs, tracks = attributes(group), dict(members(group))
     if "commit" in file:
         steps = int(file["commit"][0]) - int(attrs.get("transient", 0))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import json
 import random
 import shlex
 import shutil
+import typing
 from pathlib import Path
 
 from experiments.cli import COMMANDS
@@ -102,11 +102,46 @@ USUAL = {
 }
 
 
-def options(command: str) -> list[str]:
-    """The flags that a command has."""
+WHOLE = ["-1", "0", "1", "2", "3", "7", "50", "300", str(2**31), str(2**63), "9" * 30, "-" + "9" * 30]
+REAL = [
+    *("-1", "0", "0.02", "0.1", "0.05", "1", "50", "1e-9", "1e-308", "1e9", "1e308", "nan", "inf", "-inf"),
+    *("0.30000000000000004", "1e-5", "123456.789"),
+]
+
+
+def options(command: str) -> dict[str, str]:
+    """The flags that a command has, and what each takes: "int", "tuple[float, ...]" and so on."""
     module = importlib.import_module(f"experiments.{COMMANDS[command][0]}")
-    kind = getattr(module, command.title().replace("-", ""))
-    return [f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(kind)]
+    hints = typing.get_type_hints(getattr(module, command.title().replace("-", "")), include_extras=True)
+    flags = {name: str(hint) for name, hint in hints.items() if "Positional" not in str(hint)}
+    flags["json"] = "bool"
+    return {f"--{name.replace('_', '-')}": hint for name, hint in flags.items()}
+
+
+def fitting(hint: str, rng: random.Random) -> list[str]:
+    """Values that the parser takes, though the command may not; anything where its type says little."""
+    if "bool" in hint:
+        return []
+    if "dict" in hint:
+        keys = [
+            "gravity",
+            "noise",
+            "control_step",
+            "substeps",
+            "eps",
+            "alpha",
+            "engine",
+            "servo_speed",
+            "x",
+            "",
+        ]
+        return [f"{rng.choice(keys)}={rng.choice(REAL + NASTY)}" for _ in range(rng.randint(0, 2))]
+    if "Literal" in hint:
+        known = [word.strip("' ]") for word in hint.partition("Literal[")[2].partition("]")[0].split(",")]
+        return [rng.choice(known)]
+    some = REAL if "float" in hint else WHOLE if "int" in hint else NASTY
+    count = 2 if "tuple[float, float]" in hint else rng.randint(0, 3) if "tuple" in hint else 1
+    return [rng.choice(some) for _ in range(count)]
 
 
 def furnish(samples: Path, folder: Path) -> None:
@@ -157,13 +192,16 @@ def command_lines(samples: Path) -> Family:
         words = shlex.split(rng.choice(USUAL[name]))
         for _ in range(rng.choice([1, 1, 2, 3])):
             at = rng.randrange(len(words))
-            match rng.choice(
-                ["replace", "replace", "value", "value", "value", "lose", "double", "swap", "add"]
-            ):
+            match rng.choices(
+                ["fit", "value", "replace", "lose", "double", "swap", "add"], [12, 2, 2, 1, 1, 1, 1]
+            )[0]:
                 case "replace":
                     words[at] = rng.choice(NASTY)
+                case "fit":
+                    flag, hint = rng.choice(list(options(name).items()))
+                    words += [flag, *fitting(hint, rng)]
                 case "value":
-                    words += [rng.choice(options(name)), rng.choice(NASTY)]
+                    words += [rng.choice(list(options(name))), rng.choice(NASTY)]
                 case "lose" if len(words) > 1:
                     del words[at]
                 case "double":
@@ -205,19 +243,34 @@ LITERALS = [
 ]
 
 
+def toml(hint: str, rng: random.Random) -> str:
+    """A value of the type that a setting has, as TOML writes it."""
+    words = fitting(hint, rng)
+    if "bool" in hint:
+        return rng.choice(["true", "false"])
+    if "dict" in hint:
+        return f"{{ gravity = {rng.choice(REAL)} }}"
+    quoted = words if "float" in hint or "int" in hint else [json.dumps(word) for word in words]
+    return f"[{', '.join(quoted)}]" if "tuple" in hint else quoted[0]
+
+
 def configurations(samples: Path) -> Family:
     """TOML files with strange keys and values, half of a file, or no TOML at all."""
 
     def configuration(rng: random.Random, folder: Path) -> Case:
         furnish(samples, folder)
         name = rng.choice(["learn", "record", "quantify", "report", "export", "compare", "progress", "show"])
-        keys = [option.removeprefix("--") for option in options(name)]
+        keys = {option.removeprefix("--"): hint for option, hint in options(name).items()}
         lines = []
         for _ in range(rng.choice([1, 1, 2, 4])):
-            key = rng.choice([*keys, *keys, *keys, "nothing", "a.b", "'a b'", "[table]", "[[list]]", ""])
-            lines.append(f"{key} = {rng.choice(LITERALS)}" if not key.startswith("[") else key)
+            key = rng.choice(list(keys))
+            value = toml(keys[key], rng)
+            if rng.random() < 0.3:
+                key = rng.choice([key, key, "nothing", "a.b", "'a b'", "[table]", "[[list]]", ""])
+                value = rng.choice(LITERALS)
+            lines.append(f"{key} = {value}" if not key.startswith("[") else key)
         data = "\n".join(lines).encode()
-        match rng.choice(["", "", "", "cut", "flip", "bytes", "mark", "utf-16"]):
+        match rng.choice([*[""] * 9, "cut", "flip", "bytes", "mark", "utf-16"]):
             case "cut":
                 data = data[: rng.randrange(len(data) + 1)]
             case "flip":

@@ -451,3 +451,11 @@ def test_of_a_file_cut_to_70_percent_the_first_rows_are_saved_and_the_lost_are_c
     lost = had - len(saved)
     assert f"{len(saved):,} of {had:,} rows of {name}/sensors" + (f", {lost:,} lost" if lost else "") in said
     assert " lost" in said
+
+
+def test_what_is_among_the_recordings_and_is_none_is_refused(learned_run: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(learned_run, tmp_path / "run.h5"))
+    with h5py.File(path, "r+") as file:
+        file["behaviours/mine"] = 1.0
+    with pytest.raises(FileError, match="behaviours/mine is no recording"):
+        open_run_file(path)
