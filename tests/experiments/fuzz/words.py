@@ -167,7 +167,8 @@ def missing(end: End, words: list[str], folder: Path) -> str:
     if name in ("show", "bodies", "quantify", "salvage", "plot") and not end.out.strip():
         return "no word about the result"
     if name == "learn":
-        runs = [path for path in (*folder.rglob("*.h5"), folder / _after("--out", words)) if path.is_file()]
+        out = _after("--out", words)
+        runs = [path for path in folder.rglob("*.h5") if path.name != "half.h5" or out == "half.h5"]
         for path in runs:
             with open_run_file(path) as run:
                 if not run.learning.complete or len(run.learning.sensors[:]) != run.learning.wanted:
