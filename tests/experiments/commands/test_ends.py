@@ -3,7 +3,6 @@
 import ctypes
 import inspect
 import os
-import random
 import resource
 import shutil
 import subprocess
@@ -131,30 +130,3 @@ def test_code_that_others_could_have_put_there_is_not_run(tmp_path: Path) -> Non
 def obey_permissions() -> None:
     """Take from a child of root the right to write where nobody may (CAP_DAC_OVERRIDE)."""
     ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)  # PR_CAPBSET_DROP
-
-
-@pytest.mark.guard
-def test_three_commands_at_once_end_in_words_and_leave_a_whole_run(learned_run: Path, tmp_path: Path) -> None:
-    """Random pairs and triples on one file with random delays: each is done or refused in one line."""
-    rng = random.Random(1)
-    for n in range(6):
-        path = tmp_path / f"{n}.h5"
-        path.write_bytes(learned_run.read_bytes())
-        made = ["record", str(path), "--transient", "0", "--jobs", "1", "--freeze", "0.1", "--samples"]
-        kinds = [
-            [*made, "300"],
-            [*made, "320", "--replace"],
-            ["quantify", str(path), "--m-max", "2", "--tau", "1", "--replicates", "0", "--predictive", "0"],
-            ["report", str(path), "--seconds", "0", "-o", str(tmp_path / f"{n}.html")],
-            ["salvage", str(path), str(tmp_path / f"{n}-saved.h5")],
-        ]
-        started = []
-        for words in rng.choices(kinds, k=rng.choice([2, 3])):
-            delay = [sys.executable, "-c", f"import time; time.sleep({rng.uniform(0, 0.5)})"]
-            subprocess.run(delay, check=True)
-            started.append((words, subprocess.Popen([*SELFORG, *words], stderr=-1, stdout=-1, text=True)))
-        for words, process in started:
-            _, error = process.communicate(timeout=120)
-            assert process.returncode in (0, 2) and "Traceback" not in error, (words, error)
-        shown = subprocess.run([*SELFORG, "show", str(path)], capture_output=True, text=True)
-        assert shown.returncode == 0, shown.stderr
