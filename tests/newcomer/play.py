@@ -43,7 +43,7 @@ SMALL = [
     (r"--m-max 15", "--m-max 5"),
     (r"(selforg convergence .*)", r"\1 --samples 2000 --replicates 0 --m-max 4"),
     (r"(selforg report .*)", r"\1 --seconds 0.2"),
-    (r"(selforg compare .*)--seeds 1:10 --samples 200000", r"\1--seeds 1:2 --samples 1500 --minutes 0.1"),
+    (r"--seeds 1:10 --samples 200000", "--seeds 1:2 --samples 1500 --minutes 0.1 --transient 0"),
     (r"(selforg compare --runs .*)", r"\1 --out runs/again --no-surrogates"),
     (r"--every 0.5 --seeds 1:5", "--every 0.1 --minutes 0.1 --seeds 1 --samples 1500 --transient 0"),
     (r"(emergence .*)--seeds 1:10", r"\1--seeds 1 --minutes 0.2 --samples 1000 --transient 0"),
@@ -236,7 +236,8 @@ def in_the_way(newcomer: Newcomer) -> None:
     newcomer.types(f"{compare} --minutes 0.05 --no-surrogates --out runs/barrel")
     again = newcomer.types(f"{compare} --minutes 0.1 --no-surrogates --out runs/barrel", 2)
     newcomer.expect("--replace" in again.err, "no way out is named")
-    newcomer.expect("ready" in newcomer.types("selforg doctor").out.splitlines()[-1], "no verdict at the end")
+    verdict = newcomer.types("selforg doctor").out.splitlines()[-1]
+    newcomer.expect(verdict.startswith("Ready"), f"no verdict at the end: {verdict}")
     typo = newcomer.types("selforg learn hexapodd", 2)
     newcomer.expect("did you mean 'hexapod'?" in typo.err, typo.err)
 

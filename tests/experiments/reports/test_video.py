@@ -1,5 +1,7 @@
 """Films of frozen behaviours."""
 
+import time
+from contextlib import closing
 from pathlib import Path
 
 import imageio_ffmpeg
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 
 from experiments.errors import ExperimentError
+from experiments.pipeline.loop import make_body
 from experiments.reports.video import Video, first_picture, video
 
 
@@ -40,3 +43,15 @@ def test_pictures_have_a_clock_and_a_metre() -> None:
     # At two metres an angle of view of 45 degrees is 1.657 m high.
     assert len(bar) == pytest.approx(480 / 1.657, abs=3)
     assert not (annotated(blank, 0.0, None)[400:] < 128).any()
+
+
+@pytest.mark.guard
+def test_a_picture_is_quick_enough_for_films_in_real_time() -> None:
+    """Of processor time, three times what real time at 25 pictures a second leaves: machines are busy."""
+    with closing(make_body("hexapod", {}, render_mode="rgb_array")) as body:
+        body.reset(seed=1)
+        body.render()
+        start = time.process_time()
+        for _ in range(10):
+            body.render()
+        assert (time.process_time() - start) / 10 < 3 / 25
