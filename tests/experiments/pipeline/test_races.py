@@ -115,12 +115,16 @@ def test_a_recording_made_meanwhile_is_replaced_only_on_demand(tmp_path: Path, m
     learn(Learn("barrel", **LESSON, out=path))
     kept = recording.writing
     just_before(monkeypatch, recording, "writing", lambda: record(short(path)))
-    with pytest.raises(FileError, match=r"holds another recording of 0.05min: samples is 60 there and 70"):
-        record(short(path, 70))
+    with pytest.raises(FileError, match=r"holds another recording of 0.05min: samples is 60 there and 50"):
+        record(short(path, 50))
     assert len(sensors(path)) == 60
     monkeypatch.setattr(recording, "writing", kept)
-    just_before(monkeypatch, recording, "writing", lambda: record(short(path, 70, replace=True)))
-    record(short(path, 70, replace=True))
+    just_before(monkeypatch, recording, "writing", lambda: record(short(path, 50, replace=True)))
+    record(short(path, 50, replace=True))
+    assert len(sensors(path)) == 50
+    monkeypatch.setattr(recording, "writing", kept)
+    just_before(monkeypatch, recording, "writing", lambda: record(short(path, 60)))
+    record(short(path, 70))  # more of the same goes on, also with what was recorded meanwhile
     assert len(sensors(path)) == 70
 
 
