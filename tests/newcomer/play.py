@@ -37,7 +37,7 @@ SMALL = [
     (r"(record (?:runs|--behaviour).*)--samples 2000000", r"\1--samples 4000 --transient 100"),
     (r"(video .*)--freeze 8", r"\1--freeze 0.3"),
     (r"(selforg video .*)", r"\1 --seconds 0.4 --skip 0"),
-    (r"(record (?:runs|--behaviour).*)--samples \d+", r"\1--samples 3000 --transient 100"),
+    (r"(record (?:runs|--behaviour).*)--samples 10+$", r"\1--samples 3000 --transient 100"),
     (r"(record .*--transplant)", r"\1 --samples 1000 --transient 0"),
     (r"(selforg quantify .*)", r"\1 --replicates 10 --predictive 500"),
     (r"--m-max 15", "--m-max 5"),
