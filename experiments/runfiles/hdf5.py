@@ -266,7 +266,7 @@ def rows_committed(dataset: h5py.Dataset, size: int) -> int:
         if "every" in dataset.attrs and "commit" in dataset.file and not _commit_is_lost(dataset, size):
             steps = int(dataset.file["commit"][0]) - int(dataset.parent.attrs.get("transient", 0))
             return min(int(dataset.shape[0]), -(-max(0, steps) // int(dataset.attrs["every"])))
-    return int(dataset.shape[0])
+    return int(dataset.shape[0]) if dataset.shape else 0
 
 
 def _written_rows(dataset: h5py.Dataset, rows: int) -> int:
