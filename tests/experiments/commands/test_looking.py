@@ -86,7 +86,8 @@ def test_salvage_prints_the_rows_saved(
     shutil.copy(small_run, damaged)
     assert main(["salvage", str(damaged), str(out)]) == 0
     text = capsys.readouterr().out
-    assert "      3000 rows of behaviours/0.1min/sensors\n" in text and text.endswith(f"saved to {out}\n")
+    assert " 3,000 of 3,000 rows of behaviours/0.1min/sensors\n" in text
+    assert text.endswith(f"saved to {out}\n")
 
 
 NASTY = "\x1b[2J\x1b]0;mine\x07<b>\u202e\x9b1m"
