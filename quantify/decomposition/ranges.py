@@ -12,7 +12,7 @@ from quantify.aliases import Bools, Counts, Floats
 
 LEAST_OCTAVES = 1.5
 DETERMINISM_POWER = 8.0
-TOLERANCE = 0.02
+TOLERANCE = 0.03
 
 
 def sample_sd(values: Floats) -> float:
@@ -74,7 +74,7 @@ def weigh_ranges(x: Floats, E_core: Floats, E_raw: Floats, determinism: Floats) 
     A range counts by its width w in octaves, its determinism g (0..1, mean over its scales) and how much
     E_core varies over it (standard deviation sd):
 
-        w g^8 / (1 + (sd / tolerance)^2)^2,   tolerance = max(.02 E_core, .01 nats)
+        w g^8 / (1 + (sd / tolerance)^2)^2,   tolerance = max(.03 E_core, .015 nats)
 
     so flat, deterministic and long ranges count most, all of them count something, and nothing jumps when a
     curve moves a little.

@@ -73,7 +73,7 @@ def decomposition(
 
     for name, label, line in (
         ("kappa", r"$\kappa$ (1: stochastic)", {"color": "black", "lw": 1.2}),
-        ("no_fit", "terms on no straight line", {"color": "#777777", "ls": "--"}),
+        ("no_fit", "no straight line", {"color": "#777777", "ls": "--"}),
         ("extrapolated", "extrapolated", {"color": "#777777", "ls": ":"}),
         ("negative", "negative", {"color": "#b07aa1", "ls": "-."}),
     ):
@@ -83,7 +83,7 @@ def decomposition(
     quality.set_title("Decomposition of the excess entropy", pad=14)
     terms = quality.twinx()
     terms.spines["right"].set_visible(True)
-    first, last = "first $m$ that depends on $\\epsilon$, $m_l$", "last, $m_u$"
+    first, last = "terms from $m_l$", r"to $m_u$ depend on $\epsilon$"
     terms.step(parts.eps, parts.m_l, where="mid", color=STATE, label=first)
     terms.step(parts.eps, parts.m_u, where="mid", color=MEMORY, label=last)
     terms.set_ylim(-0.05 * len(parts.fits), 1.15 * len(parts.fits))

@@ -129,10 +129,11 @@ def hits(ranges):
 
 
 def test_the_blind_range_falls_into_the_papers_spread():
-    """It knows nothing of the manual ranges: all 4 with the tables' parameters, 3 with the defaults (Lorenz
-    misses by .06: of the thresholds .05 to .1 that are averaged, .05 counts one term less).
+    """It knows nothing of the manual ranges: 3 of 4 with the tables' parameters and with the defaults.
+
+    A tolerance of 2 % in the weight of a range would make it all 4; chosen for that, it would be no evidence.
     """
-    assert hits({name: parts_of(name)[1].best_range() for name in NAMES[:4]}) == 4
+    assert hits({name: parts_of(name)[1].best_range() for name in NAMES[:4]}) == 3
     defaults = {name: decompose(read_tisean(DATA / load(name)["c2"]), s_min=S_MIN) for name in NAMES[:4]}
     assert hits({name: parts.best_range() for name, parts in defaults.items()}) == 3
 

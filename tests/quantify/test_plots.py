@@ -142,11 +142,11 @@ def test_decomposition_stacks_memory_state_and_the_rest(q):
             assert np.isclose(at_eps[:, 1], value).any()
     (raw,) = labelled(stack, "without fits")
     np.testing.assert_array_equal(raw.get_ydata(), parts.E_raw)
-    labels = {"kappa": r"$\kappa$ (1: stochastic)", "no_fit": "without fit", "negative": "negative"}
+    labels = {"kappa": r"$\kappa$ (1: stochastic)", "no_fit": "no straight line", "negative": "negative"}
     for name, label in labels.items():
         (line,) = labelled(quality, label)
         np.testing.assert_array_equal(line.get_ydata(), getattr(parts, name))
-    first, last = r"first $m$ that depends on $\epsilon$, $m_l$", "last, $m_u$"
+    first, last = "terms from $m_l$", r"to $m_u$ depend on $\epsilon$"
     (terms,) = (ax for ax in quality.figure.axes if labelled(ax, last))
     np.testing.assert_array_equal(labelled(terms, first)[0].get_ydata(), parts.m_l)
     np.testing.assert_array_equal(labelled(terms, last)[0].get_ydata(), parts.m_u)
