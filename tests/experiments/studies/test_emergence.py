@@ -248,5 +248,5 @@ def test_pushes_are_told_apart_from_what_happens_anyway(tmp_path: Path) -> None:
 def test_trials_know_everything_that_decides_them(tmp_path: Path) -> None:
     fields = {f.name for f in dataclasses.fields(Trial)}
     learned = {"robot", "controller", "seed", "minutes", "freeze", "body", "rule"}
-    assert fields == learned | {"samples", "transient", "window"}
+    assert fields == learned | {"samples", "transient", "window", "sources"}
     assert "gravity" in make_trial(small(tmp_path), 1).body
