@@ -23,6 +23,10 @@ class Saved:
     rows: int
     of: int
 
+    def to_dict(self) -> dict[str, int]:
+        """Plain values for JSON."""
+        return {"rows": self.rows, "of": self.of}
+
 
 def salvage(config: Salvage) -> dict[str, Saved]:
     """Write a new run file with everything that can still be read; the rows saved of each recording."""

@@ -459,3 +459,11 @@ def test_what_is_among_the_recordings_and_is_none_is_refused(learned_run: Path, 
         file["behaviours/mine"] = 1.0
     with pytest.raises(FileError, match="behaviours/mine is no recording"):
         open_run_file(path)
+
+
+def test_what_was_saved_is_json_as_well(learned_run: Path, tmp_path: Path, capsys) -> None:
+    path = Path(shutil.copy(learned_run, tmp_path / "run.h5"))
+    with h5py.File(path, "r+") as file:
+        file["learning/mine"] = 1.0  # has no rows, and stops nobody
+    assert main(["salvage", str(path), str(tmp_path / "new.h5"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["learning/sensors"] == {"rows": 300, "of": 300}
