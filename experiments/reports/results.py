@@ -181,7 +181,7 @@ def _learning_phase(run: RunFile) -> LearningPhase:
     rate = float(recording.attrs["rate_hz"])
     closed = {name: state.controller for name, state in run.frozen.items() if "C" in state.controller}
     minutes, moduli = np.empty(0), np.empty((0, 0))
-    if "C" in recording.tracks:
+    if {"C", "h"} <= recording.tracks.keys():
         C, h = recording.tracks["C"], recording.tracks["h"]
         # Some hundred points make a smooth line, whatever the interval of the run.
         every = max(1, len(C) // 400)

@@ -87,9 +87,8 @@ def check_tracks(name: str, tracks: Mapping[str, Any], rows: Mapping[str, int]) 
             if columns != (len(found),):
                 raise ValueError(f"{name}/{key} has columns {columns}, but {len(found)} {what}")
             _sound("".join(found))
-    if "C" in tracks:
-        motors, sensors = tracks["actions"].shape[1], tracks["sensors"].shape[1]
-        if tracks["C"].shape[1:] != (motors, sensors) or "h" not in tracks:
-            raise ValueError(f"{name}/C does not fit {sensors} sensors and {motors} motors, or h is gone")
-        if tracks["h"].shape[1:] != (motors,) or rows["h"] != rows["C"]:
-            raise ValueError(f"{name}/h does not fit {motors} motors")
+    # Either may be lost of what was salvaged.
+    motors, sensors = tracks["actions"].shape[1], tracks["sensors"].shape[1]
+    for key, shape in {"C": (motors, sensors), "h": (motors,)}.items():
+        if key in tracks and tracks[key].shape[1:] != shape:
+            raise ValueError(f"{name}/{key} does not fit {sensors} sensors and {motors} motors")

@@ -85,10 +85,16 @@ def _fill_gaps(file: h5py.File, reason: str) -> None:
     for key in ("sensors", "actions"):
         # What is lost of one recording has the columns of another.
         like = next((group[key] for group in recordings if key in group), None)
-        for group in recordings:
-            if like is not None and key not in group:
+        for group in (group for group in recordings if key not in group):
+            if like is not None:
                 empty = group.create_dataset(key, (0, *like.shape[1:]), like.dtype)
                 _copy_attributes(like, empty)
+            else:  # of all recordings; as many columns as C has rows or columns, if that is there
+                motors, sensors = group["C"].shape[1:] if "C" in group else (1, 1)
+                count = sensors if key == "sensors" else motors
+                names = [f"{key} {i}, lost" for i in range(count)]
+                empty = group.create_dataset(key, (0, count), "<f4")
+                hdf5.put_attributes(empty, {"names": names, "units": ["1"] * count, "every": 1})
     for group in recordings:
         tracks = [item for item in group.values() if isinstance(item, h5py.Dataset) and item.shape]
         kept = min((len(d) * int(d.attrs.get("every", 1)) for d in tracks), default=0)
