@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -174,7 +175,8 @@ class Quantification(QuantificationData):
             settings=values["settings"],
             stationarity=values["stationarity"],
             predictive_information=PredictiveInformation.from_dict(scan) if scan else None,
-            **{name: values[name] for name in _PLAIN if name in values},
+            **{name: values[name] for name in _PLAIN if name in values and name != "convergence"},
+            convergence=_with_nan(values.get("convergence")),
             E=from_plain(values["E"], Limit) if values.get("E") else None,
             PI=from_plain(values["PI"], Limit) if values.get("PI") else None,
             null_tests={n: NullTest.from_dict(test) for n, test in values.get("null_tests", {}).items()},
@@ -189,6 +191,14 @@ class Quantification(QuantificationData):
         from quantify import plots
 
         return plots.quantification(self, series=series)
+
+
+def _with_nan(shorter: dict[str, dict[str, float | None]] | None) -> dict[str, dict[str, float]] | None:
+    """What parts of the series gave; a number that they did not give is NaN again."""
+    if shorter is None:
+        return None
+    parts = shorter.items()
+    return {part: {name: math.nan if v is None else v for name, v in found.items()} for part, found in parts}
 
 
 def _short_estimate(e: Estimate) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """The whole in one call: textbook systems, uncertainties, caveats, plain values and back."""
 
 import json
+import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -280,3 +282,12 @@ def test_surrogates_come_with_the_result() -> None:
     assert core.sentence in " ".join(result.summary().split()) and done == sorted(done) and done[-1] == 1.0
     assert Quantification.from_dict(result.to_dict()).null_tests == result.null_tests
     assert quantify(x, surrogates=19, null="shuffle", **settings).null_tests["E_core"].null == "shuffle"
+
+
+def test_a_stored_result_of_which_half_gives_no_number_can_be_told_again() -> None:
+    """JSON has no NaN."""
+    found = quantify(Henon().sample(2000, 1)[:, 0], tau=1, m_max=4, replicates=5, predictive=0)
+    parts = {"half": {"E_core": math.nan}, "quarter": {"E_core": 0.5}}
+    found = replace(found, convergence=parts, scaling_region=True)
+    again = type(found).from_dict(json.loads(json.dumps(found.to_dict())))
+    assert again.brief() == found.brief() and again.summary() == found.summary()
