@@ -249,7 +249,7 @@ def compare(progress: Progress = None, **settings: Any) -> Comparison:
     Examples
     --------
     >>> import tempfile
-    >>> small = {"minutes": 0.05, "samples": 1500, "transient": 0, "surrogates": False, "jobs": 1}
+    >>> small = {"minutes": 0.05, "samples": 1500, "transient": 0, "surrogates": False, "learning": False}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = compare(robots=["barrel"], controllers=["sine"], seeds=[1], out=folder, **small)
     >>> found.to_frame()[["robot", "controller", "seed"]].values.tolist()

@@ -26,7 +26,7 @@ class Bodies(Physics):
 
 @settings
 class Doctor:
-    """Check versions, disk, body, controller, file, video and quantifier, and time them."""
+    """Check whether everything works on this machine, and how fast."""
 
 
 @settings
@@ -39,7 +39,7 @@ class Show:
 
 @settings
 class Behaviours(Own, Parallel):
-    """List the behaviours that come along and your own, check that they go on, or keep one of a run."""
+    """List behaviours, your own too; check that they go on, or keep one of a run."""
 
     check: bool = False
     """Record each behaviour and compare the first tenth with the last: does it go on?"""
@@ -73,7 +73,7 @@ class Salvage:
 
 @settings
 class Robots:
-    """List the robots, or say what can be changed of one: every setting with its default, unit and range."""
+    """List the robots, or every setting of one with default, unit and range."""
 
     name: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[ROBOT]")] = None
     """A robot by name, or your own as my_module:MyRobot."""
@@ -81,7 +81,7 @@ class Robots:
 
 @settings
 class Rules:
-    """List the learning rules, or say what can be changed of one: every setting with default and range."""
+    """List the learning rules, or every setting of one with default and range."""
 
     name: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[RULE]")] = None
     """A rule by name, or your own as my_module:MyRule."""

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from experiments.errors import ExperimentError, nearest
@@ -119,7 +120,8 @@ def _registered(package: str) -> dict[str, str]:
 def _parsed(module: str) -> ast.Module:
     """The source of a module, none of whose packages is imported; empty if there is none."""
     top, *inner = module.split(".")
-    spec = importlib.util.find_spec(top)
+    # A user's own may lie in the current folder, which is not on the path of an installed command.
+    spec = importlib.util.find_spec(top) or PathFinder.find_spec(top, [str(Path.cwd())])
     origin = Path(spec.origin) if spec is not None and spec.origin else None
     path = origin.parent.joinpath(*inner).with_suffix(".py") if origin and inner else origin
     if path is None or path.suffix != ".py" or not path.exists():

@@ -58,7 +58,7 @@ def file_name(robot: str, controller: str, engine: str | None = None, preset: st
 
 @settings
 class Record(Transplant, Own, Parallel):
-    """Record how frozen controllers behave, each from the moment at which it was frozen."""
+    """Record how frozen controllers behave, from where each was frozen."""
 
     runs: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN.h5")] = ()
     """Run files written by `selforg learn`."""

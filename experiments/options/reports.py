@@ -32,7 +32,7 @@ class Plot:
 
 @settings
 class Report(Own, Parallel):
-    """Make one HTML page of results: table, interactive plots, films. It needs no network."""
+    """Make one HTML page: table, interactive plots, films. It needs no network."""
 
     files: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="FILE")]
     """Run files, *.complexity.json, *-progress.json; a .mp4 is the film of the behaviour named before it."""

@@ -29,7 +29,7 @@ Part = Literal["lorenz", "ar2", "snake", "hexapod"]
 
 @settings
 class Convergence(Reading):
-    """Does the number still move? Complexity over the embedding, the delay and the length of a series."""
+    """Does the number still move? Complexity over embedding, delay and length."""
 
     source: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
     """A run file; or a series as in `selforg quantify`."""
@@ -75,7 +75,7 @@ class Progress(Learner, Changes, Seeds, Parallel):
 
 @settings
 class Compare(Scales, Physics, Seeds, Scale):
-    """Run robots under several controllers and seeds, and rank the controllers by core complexity."""
+    """Rank controllers by the core complexity of what they do, over seeds."""
 
     robots: tuple[str, ...] = ("hexapod", "snake")
     """Bodies."""
@@ -117,7 +117,7 @@ class Compare(Scales, Physics, Seeds, Scale):
 
 @settings
 class LearningCurve(Learner, Scales, Changes, Seeds, Scale):
-    """Freeze a learning robot at many times, and plot complexity against learning time."""
+    """Complexity against learning time: freeze a robot at many moments."""
 
     every: float = 0.5
     """Minutes of learning between two freezes; the end of learning is one in any case."""

@@ -71,7 +71,7 @@ class Inventory:
     def table(self) -> Table:
         """A line per item."""
         heads = {
-            **dict.fromkeys(("kind", "name", "robot", "rule", "seed", "engine", "state"), ""),
+            **dict.fromkeys(("name", "kind", "robot", "rule", "seed", "engine", "state"), ""),
             **{"E_core": "in nats", "age": "since it was written", "size": "of the file"},
         }
         return Table(heads, [_cells(item) for item in self.items])
@@ -205,7 +205,7 @@ def _joined(chosen: dict[str, Any], one: str, several: str) -> str:
 def _cells(item: Item) -> list[str]:
     core = "" if item.E_core is None else f"{item.E_core:.2f}"
     size = _size(item.size) if item.size else ""
-    words = (item.kind, item.name, item.robot, item.controller, item.seed, item.engine, item.state)
+    words = (item.name, item.kind, item.robot, item.controller, item.seed, item.engine, item.state)
     return [*words, core, _age(item.age), size]
 
 

@@ -65,6 +65,7 @@ def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (tmp_path / "report.html").stat().st_size > 1e6 and (tmp_path / "jump.mp4").stat().st_size > 1e3
 
 
+@pytest.mark.guard
 def test_the_notebook_is_the_readme_and_runs(tmp_path: Path) -> None:
     notebook = nbformat.read(ROOT / "docs/notebooks/first-run.ipynb", as_version=4)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]

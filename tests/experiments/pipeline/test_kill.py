@@ -110,7 +110,8 @@ def test_learning_killed_again_and_again_ends_as_if_never_killed(whole, tmp_path
         path.unlink()
 
 
-@pytest.mark.parametrize("times", [3, pytest.param(20, marks=pytest.mark.guard)])
+@pytest.mark.guard
+@pytest.mark.parametrize("times", [3, 20])
 def test_recording_killed_again_and_again_ends_as_if_never_killed(whole, tmp_path: Path, times: int) -> None:
     learned, _, _, expected = whole
     rng = random.Random(2)

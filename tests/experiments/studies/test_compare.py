@@ -71,6 +71,7 @@ def test_all_controllers_are_treated_alike(small: Path) -> None:
     assert rules["sine"]["settings"]["hexapod"]["amplitude"] == 0.5
 
 
+@pytest.mark.guard
 def test_a_finished_comparison_is_read_and_shown_again(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,6 +151,7 @@ def test_what_cannot_be_compared_is_refused_before_anything_runs(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.guard
 def test_another_comparison_is_not_replaced_unasked(small: Path, tmp_path: Path) -> None:
     out = shutil.copytree(small, tmp_path / "copy")
     page = (out / "compare.html").read_bytes()

@@ -35,6 +35,7 @@ def stored(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in (folder / "store").glob("*.json")}
 
 
+@pytest.mark.guard
 def test_lorenz_from_nothing(tmp_path, capsys, monkeypatch):
     """Small, but all the way: table, JSON, page, figures; and a second time from the store."""
     monkeypatch.setattr(module, "read_part", shortened)
@@ -94,6 +95,7 @@ def hexapod(made_once: Callable[..., Path]) -> Path:
     return made_once("reproduced-hexapod", fill)
 
 
+@pytest.mark.guard
 def test_hexapod_from_nothing(hexapod):
     document = json.loads((hexapod / "done.json").read_text())
     measurements = document["measurements"]
@@ -113,6 +115,7 @@ def test_hexapod_from_nothing(hexapod):
     }
 
 
+@pytest.mark.guard
 def test_what_a_robot_gave_is_found_again(hexapod):
     document = json.loads((hexapod / "done.json").read_text())
     before = stored(hexapod)
