@@ -23,7 +23,7 @@ class Painter:
 
     def __init__(self, body: Body, config: RobotConfig) -> None:
         self._model = compile_body(body, config, drawn=True)
-        # Edges are not smoothed, which would take longer than all else: films are made in real time.
+        # Edges are not smoothed, which would take longer than all else.
         self._model.vis.quality.offsamples = 0
         self._data = mj.MjData(self._model)
         self._options = _visible()
