@@ -111,7 +111,9 @@ def use(path: Path, truth: Content) -> str:
         for name in ("learning", "behaviours/0.1min"):
             for key in file.get(name, ()):
                 rows = file[f"{name}/{key}"][:]
-                if not np.array_equal(rows, truth[f"{name.rpartition('/')[2]}/{key}"][: len(rows)]):
+                true = truth[f"{name.rpartition('/')[2]}/{key}"][: len(rows)]
+                # What is lost of all recordings is empty, and has no columns to know.
+                if len(rows) and not np.array_equal(rows, true):
                     return f"WRONG rows of {name}/{key} were saved"
     return f"{outcome}, saved"
 
