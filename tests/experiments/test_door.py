@@ -53,6 +53,7 @@ def run(small_run: Path) -> Run:
     return ex.open_run(small_run)
 
 
+@pytest.mark.guard
 def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     code = snippet()

@@ -36,6 +36,7 @@ def emerged(made_once: Callable[..., Path]) -> Path:
     return made_once("emerged", lambda folder: emergence(small(folder)))
 
 
+@pytest.mark.guard
 def test_a_trial_is_what_learn_and_record_do(tmp_path: Path) -> None:
     config = make_trial(small(tmp_path, freeze=(0.1, 0.2)), 3)
     row = with_modes(config, trial(config))
@@ -229,6 +230,7 @@ def test_without_the_vertical_velocity_its_sensor_reads_noise() -> None:
     assert np.abs(read).max() < 0.02 / np.sqrt(0.1)  # the bound of the noise
 
 
+@pytest.mark.guard
 def test_pushes_are_told_apart_from_what_happens_anyway(tmp_path: Path) -> None:
     study = emergence(small(tmp_path, "snake", seeds=(1,), minutes=0.1, transient=0, push=True, impulse=3.0))
     assert isinstance(study, studies.Pushes)
