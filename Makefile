@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test guard test-all browser lint types bench wheel clean
+.PHONY: demo test guard test-all browser lint types bench docs wheel clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "selforg needs Python 3.11 or newer; set PYTHON=..."'
@@ -19,9 +19,10 @@ demo: $(READY)
 	@echo "picture: runs/demo/hexapod-ulr-progress.png"
 	@echo "video:   runs/demo/hexapod-8min.mp4"
 
-# All cores; a test of every room and the examples in the docstrings.
+# All cores; a test of every room and the examples in the docstrings. A file's tests stay together: what they
+# share is made once, and kernels are compiled once.
 test: $(READY)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # What protects users at length: death at every write, damaged blocks, the real browser, a Dask cluster.
 guard: $(READY)
@@ -46,6 +47,12 @@ types: $(READY)
 # Figures behind the speed claims, written to docs/results/.
 bench: $(READY)
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+# The site, into build/site: strict, a broken link or a missing name fails.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	PYTHONPATH=. NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "site: build/site/index.html"
 
 wheel: $(READY)
 	$(BIN)/python -m build --wheel

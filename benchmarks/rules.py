@@ -2,10 +2,10 @@
 
     python benchmarks/rules.py [--seeds N] [--engine mujoco] [--out docs/results/rules.json]
 
-Every rule learns for three minutes. Its last minute is looked at while it learns on; then it is frozen where
-it stands, and what it does from the 21st to the 60th second after that is looked at, too. Bodies are those of
-`experiments/defaults.toml` for ULR, as in a comparison. What the output file holds already is not run again,
-unless body or rule had other settings than they have today.
+Every rule learns for two minutes. Its last half minute is looked at while it learns on; then it is frozen
+where it stands, and what it does from the 11th to the 30th second after that is looked at, too. Bodies are
+those of `experiments/defaults.toml` for ULR, as in a comparison. What the output file holds is not run
+again, unless body or rule had other settings than they have today.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ AUTHORS = {
     ("dep_norm", "snake"): "authors-hexapod",
 }
 """The preset whose body is the nearest to the robot."""
-MINUTE = 3000
+STAGES = {"": 4500, "learning": 1500, "settling": 500, "frozen": 1000}
+"""Control steps of each stage, of which two are looked at."""
 SATURATED = 0.95
 """A motor value beyond this counts as saturated."""
 
@@ -59,27 +60,26 @@ def numbers(robot: str, block: Block, names: list[str], every: int) -> dict[str,
 
 
 def settings_of(robot: str, rule: str, preset: str | None, engine: str) -> dict[str, Any]:
-    """Body and rule with every setting spelled out."""
+    """Body and rule with every setting spelled out, and how long it is looked at."""
     body = resolve(Learn(robot, "ulr", engine=engine)).body  # type: ignore[arg-type]
-    return {"body": body, "rule": resolve(Learn(robot, rule, preset=preset)).rule}
+    return {"body": body, "rule": resolve(Learn(robot, rule, preset=preset)).rule, "stages": STAGES}
 
 
 def run(robot: str, rule: str, preset: str | None, seed: int, engine: str) -> dict[str, Any]:
-    """One seed: the last of three minutes of learning, and what is frozen then."""
+    """One seed: the end of two minutes of learning, and what is frozen then."""
     settings = settings_of(robot, rule, preset, engine)
     every = 5
     start = time.process_time()
     with using_body(robot, settings["body"]) as live:
         sensors, _ = live.reset(seed=seed)
         sizes = len(live.sensor_names), len(live.motor_names)
-        learner = controllers.make(rule, *sizes, settings["rule"], np.random.default_rng([seed, 1]))
+        learner: Any = controllers.make(rule, *sizes, settings["rule"], np.random.default_rng([seed, 1]))
         found: dict[str, Any] = {"robot": robot, "rule": rule, "preset": preset, "seed": seed}
         found |= {"engine": engine, "settings": settings}
-        stages = {"": (learner, 2 * MINUTE), "learning": (learner, MINUTE)}
-        for stage, (controller, steps) in (
-            stages | {"settling": (None, 1000), "frozen": (None, 2000)}
-        ).items():
-            loop = Loop(live, controller or learner.freeze(), observations(live, every))
+        for stage, steps in STAGES.items():
+            if stage == "settling":
+                learner = learner.freeze()
+            loop = Loop(live, learner, observations(live, every))
             loop.s = sensors
             block = loop.advance(0, steps)
             sensors = loop.s
@@ -121,13 +121,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--engine", default="mujoco")
+    parser.add_argument("--robots", nargs="+", choices=ROBOTS, default=ROBOTS)
     parser.add_argument("--out", type=Path, default=Path("docs/results/rules.json"))
     options = parser.parse_args()
     rows = json.loads(options.out.read_text())["rows"] if options.out.exists() else []
     key = ("robot", "rule", "preset", "engine")
     rows = [r for r in rows if r.get("settings") == settings_of(*(r[name] for name in key))]
     done = {(*(r[name] for name in key), r["seed"]) for r in rows}
-    for seed, robot, rule in itertools.product(range(1, options.seeds + 1), ROBOTS, RULES):
+    for seed, robot, rule in itertools.product(range(1, options.seeds + 1), options.robots, RULES):
         today = settings_of(robot, rule, None, options.engine)
         for preset in dict.fromkeys((AUTHORS.get((rule, robot)), None)):
             if preset and settings_of(robot, rule, preset, options.engine) == today:

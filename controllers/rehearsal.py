@@ -115,6 +115,8 @@ def _outcome(controller: Controller, s: Array) -> dict[str, np.ndarray] | str:
 
 def _close(x: np.ndarray, y: np.ndarray) -> bool:
     """Whether two arrays agree but for rounding: a matrix product may add up in another order."""
+    if np.array_equal(x, y):  # nearly always, and many times as quick
+        return True
     return x.shape == y.shape and np.allclose(x, y, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 

@@ -9,8 +9,8 @@
 
 - `learn`, `open_run`, `behaviour` -> `Run`: one run, everything one does with it; `keep` keeps a behaviour
 - `runs` -> what there is below a folder
-- `progress`, `learning_curve`, `compare`, `emergence`, `reproduce`, `convergence` -> a study of many runs or
-  numbers, with its table (`to_dict()`, `to_frame()`), `figure()` and `report(path)`
+- `progress`, `learning_curve`, `compare`, `explore`, `emergence`, `reproduce`, `convergence` -> a study of
+  many runs or numbers, with its table (`to_dict()`, `to_frame()`), `figure()` and `report(path)`
 
 The rooms behind this door, each of which may import those above it: `runfiles` (files that survive), `sweeps`
 (many tasks), `pipeline` (learn, record, quantify), `reports` (pages, figures, films), `studies`, `commands`
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from controllers import Controller
     from experiments.run import Progress, Run
+    from experiments.studies.atlas.atlas import Atlas
     from experiments.studies.comparison.comparison import Comparison
     from experiments.studies.inventory import Inventory
     from experiments.studies.learning_curve import Curve
@@ -45,6 +46,7 @@ __all__ = [
     "compare",
     "convergence",
     "emergence",
+    "explore",
     "keep",
     "learn",
     "learning_curve",
@@ -136,8 +138,10 @@ def open_run(path: str | Path, robot: gymnasium.Env[Any, Any] | None = None) -> 
     return Run(path, None if robot is None else as_body(robot))
 
 
-def behaviour(name: str, folder: str | Path = "runs") -> Run:
+def behaviour(name: str, folder: str | Path = "runs", engine: str | None = None) -> Run:
     """A behaviour that comes along, or your own (`keep`), as a run of one controller, copied to a folder.
+
+    Those that come along were learned in each engine: "pybullet" or "mujoco"; None is the usual one here.
 
     Examples
     --------
@@ -150,7 +154,7 @@ def behaviour(name: str, folder: str | Path = "runs") -> Run:
     from experiments.run import Run
     from experiments.runfiles.library import fetch
 
-    return Run(fetch(name, Path(folder)))
+    return Run(fetch(name, Path(folder), engine))
 
 
 def runs(folder: str | Path = ".", **settings: Any) -> Inventory:
@@ -198,8 +202,9 @@ def progress(robot: str, progress: Progress = None, **settings: Any) -> Learning
     Examples
     --------
     >>> import tempfile
+    >>> small = {"minutes": 0.1, "freeze": [0.1], "samples": 1500, "transient": 0, "jobs": 1}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = progress("barrel", minutes=0.1, freeze=[0.1], samples=1500, transient=0, out=folder)
+    ...     found = progress("barrel", out=folder, **small)
     >>> [row["name"] for row in found.to_dict()["rows"]]
     ['0.1min']
     """
@@ -250,12 +255,30 @@ def compare(progress: Progress = None, **settings: Any) -> Comparison:
     --------
     >>> import tempfile
     >>> small = {"minutes": 0.05, "samples": 1500, "transient": 0, "surrogates": False, "learning": False}
+    >>> small |= {"seconds": 0, "jobs": 1}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = compare(robots=["barrel"], controllers=["sine"], seeds=[1], out=folder, **small)
     >>> found.to_frame()[["robot", "controller", "seed"]].values.tolist()
     [['barrel', 'sine', 1]]
     """
     return _study("comparison.compare", settings, progress)
+
+
+def explore(robot: str, progress: Progress = None, **settings: Any) -> Atlas:
+    """Draw many bodies and rules, let each learn, and see where complexity grows, as `selforg explore`.
+
+    Settings as on the command line: `space`, `n`, `freeze`, `samples`, `search`, `goal`, `out`, ...
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> small = {"n": 1, "freeze": [0.02, 0.04], "samples": 1600, "transient": 0, "films": 0, "jobs": 1}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     atlas = explore("snake", out=folder, **small)
+    >>> [(row["setting"], row["minutes"]) for row in atlas.to_dict()["rows"]]
+    [(0, 0.02), (0, 0.04)]
+    """
+    return _study("atlas.explore", {"robot": robot, **settings}, progress)
 
 
 def emergence(robot: str = "hexapod", progress: Progress = None, **settings: Any) -> Study:

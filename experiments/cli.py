@@ -13,6 +13,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ COMMANDS = {
     "progress": ("studies.progress", "learn, record and quantify in one go"),
     "compare": ("studies.comparison.compare", "rank controllers by complexity, over seeds"),
     "learning-curve": ("studies.learning_curve", "complexity against learning time, over seeds"),
+    "explore": ("studies.atlas.explore", "many bodies and rules: where does complexity grow?"),
     "reproduce": ("studies.reproduction.reproduce", "rebuild the paper's tables"),
     "plot": ("reports.figures", "draw the figures of results, for print"),
     "report": ("reports.report", "one page with table, interactive plots and films"),
@@ -39,6 +41,7 @@ COMMANDS = {
     "export": ("reports.export", "write recordings as CSV or in Minari's layout"),
     "robots": ("commands.kinds", "list the robots, and what can be changed of one"),
     "rules": ("commands.kinds", "list the learning rules, and what can be changed of one"),
+    "explain": ("commands.kinds", "say what a quantity means: E_core, kappa, eps, ..."),
     "bodies": ("commands.looking", "print the robots' data sheets, draw them"),
     "emergence": ("studies.emergence.emergence", "what emerges, seed by seed; controls"),
     "behaviours": ("commands.looking", "list behaviours that come along and your own, keep one"),
@@ -75,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 3 if isinstance(error, BrokenDown) else 2
     except BrokenPipeError:
         # Whoever read our output has gone; nothing is left to say, and nothing may be flushed at exit.
-        sys.stdout = None  # type: ignore[assignment]
+        _let_output_go()
         return 141
     except OSError as error:
         # What the system refuses has a number; anything else is a mistake of ours, to be seen in full.
@@ -85,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         closed = error.errno == errno.EBADF
         _complain("standard output is closed" if closed else f"{where}{error.strerror}")
         if error.filename is None:
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115  so that it is not tried again at the end
+            _let_output_go()
         return 2
     except MemoryError:
         _complain("there is not enough memory for this; ask for less at a time")
@@ -93,6 +96,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _complain("interrupted; what was committed is safe, run the same command to go on")
         return 130
+
+
+def _let_output_go() -> None:
+    """Let what was not written go nowhere: it is tried again when the stream is closed at the end."""
+    with suppress(OSError, ValueError):  # of a stream that is no file
+        if sys.stdout.fileno() == 1:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _make_streams_safe() -> None:
@@ -175,8 +185,8 @@ def parse(cls: type[Any], arguments: list[str], prog: str) -> Any:
     pairs_off = (tyro.conf.FlagCreatePairsOff,)
     try:
         return tyro.cli(combined, prog=prog, description=about, args=rest, default=default, config=pairs_off)
-    except SystemExit:
-        if {"-h", "--help"} & set(rest) and hasattr(default, "rule"):
+    except SystemExit as end:
+        if not end.code and {"-h", "--help"} & set(rest) and hasattr(default, "rule"):
             print("\n" + _choices(default, rest))
         raise
 

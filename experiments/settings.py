@@ -61,6 +61,10 @@ KeysAndValues = Annotated[
 ]
 
 
+MOST_SEEDS = 10_000
+"""More than anybody can wait for; they are all listed before the first begins."""
+
+
 def parse_seeds(words: Sequence[str | int]) -> tuple[int, ...]:
     """Seeds by number, 1:10 for all from 1 to 10; each once.
 
@@ -74,8 +78,10 @@ def parse_seeds(words: Sequence[str | int]) -> tuple[int, ...]:
             low, high = int(first), int(last if colon else first)
         except ValueError:
             raise ValueError(f"{word!r} is no seed: give numbers, or 1:10 for all from 1 to 10") from None
-        if not 0 <= low <= high < 2**63 or high - low >= 10**6:
+        if not 0 <= low <= high < 2**63:
             raise ValueError(f"{word!r}: seeds are 0 or more, less than 2^63, and the smaller comes first")
+        if high - low >= MOST_SEEDS:
+            raise ValueError(f"{word!r} names {high - low + 1:,} seeds; ask for {MOST_SEEDS:,} at most")
         found += range(low, high + 1)
     return tuple(dict.fromkeys(found))
 
@@ -133,8 +139,8 @@ def with_seeds(config: T) -> T:
     seeds, number = given.seeds, given.n_seeds
     default = next(f.default for f in dataclasses.fields(given) if f.name == "seeds")
     if number is not None:
-        if number < 1:
-            raise ExperimentError(f"--n-seeds is {number}; it must be at least 1")
+        if not 1 <= number <= MOST_SEEDS:
+            raise ExperimentError(f"--n-seeds is {number}; it must be at least 1, and {MOST_SEEDS:,} at most")
         if seeds != default:
             raise ExperimentError("--seeds and --n-seeds say the same: give one of them")
         seeds = range(1, number + 1)

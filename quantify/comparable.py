@@ -9,7 +9,9 @@ import numpy as np
 from quantify.aliases import Floats
 from quantify.errors import QuantifyError
 from quantify.ksg import predictive_information
+from quantify.null_test import null_tests, usual_null
 from quantify.quantification import Quantification, quantify
+from quantify.quantification.pipeline import NULL_SAMPLES
 from quantify.surrogates import iaaft
 
 # Delay vectors from which predictive information is estimated: the same number for all, so that the bias that
@@ -25,6 +27,7 @@ def comparable(
     *,
     eta: float = 0.01,
     surrogate: bool = True,
+    nulls: int = 0,
     seed: int = 1,
     **options: Any,
 ) -> dict[str, Any]:
@@ -43,6 +46,9 @@ def comparable(
         Noise strength of the predictive information: finer structure than this is hidden.
     surrogate : bool
         Whether to score an IAAFT surrogate of the series as well.
+    nulls : int
+        Compare E_core with that of so many surrogates of the usual null (19 at least) as well; 0 leaves it
+        out. Of a longer series the middle `NULL_SAMPLES`.
     seed : int
         Of everything random.
     **options
@@ -53,7 +59,8 @@ def comparable(
     dict
         `auto`, `common`, `relative`: complexities on the scales chosen for this series, on scales common to
         all, and on scales relative to its spread. `PI`: predictive information. `stationary`, `caveats`: what
-        speaks against the numbers. `surrogate`: the same three for a surrogate.
+        speaks against the numbers. `surrogate`: the same three for a surrogate. `null`: which null
+        hypothesis, the excess of E_core over its surrogates in nats and in standard deviations, its p-value.
 
     Examples
     --------
@@ -88,7 +95,20 @@ def comparable(
         )
         parts = linear.decomposition
         row["surrogate"] = {name: parts.over_scales(*limits) for name, limits in scales.items()}
+    if nulls:
+        row["null"] = _beside_null(series, nulls, seed)
     return row
+
+
+def _beside_null(series: Floats, n: int, seed: int) -> dict[str, Any] | None:
+    """E_core of the middle of a series beside n surrogates of it; None if it cannot be told."""
+    start = max(0, (len(series) - NULL_SAMPLES) // 2)
+    part = series[start : start + NULL_SAMPLES]
+    try:
+        found = null_tests(part, null=usual_null(part), n=n, statistics=("E_core",), rng=seed)["E_core"]
+    except QuantifyError:  # too short, or too few rounds
+        return None
+    return {name: getattr(found, name) for name in ("null", "excess", "sds", "p", "n")}
 
 
 def _quoted(series: Floats, result: Quantification, m_max: int, noise: dict[str, Any]) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -45,6 +45,8 @@ class SmallScaleLimit:
     """Scale at which the curve bends; inf if it is straight in eps^2 over the fit."""
     residual: float
     """Root mean square of the fit, in standard errors of the counts."""
+    shares: Floats = field(repr=False, compare=False)
+    """How much the value changes with the curve at every scale, (n_eps,)."""
 
 
 def small_scale_limit(
@@ -125,13 +127,20 @@ def small_scale_limit(
     weight = 1 / (1 / close[fits] + FLOOR**2)
     u = (eps / eps[-1]) ** 2
     # Row 0: straight in eps^2; the others: bent more and more.
-    value, residual = _fit(np.vstack([u, np.log1p(BENDS[:, None] * u)]), y, weight)
+    rows = np.vstack([u, np.log1p(BENDS[:, None] * u)])
+    value, residual = _fit(rows, y, weight)
     best = 1 + int(np.argmin(residual[1:]))
     bend = float(eps[-1] / np.sqrt(BENDS[best - 1]))
     if not residual[best] < residual[0] / BETTER:
         best, bend = 0, np.inf
+    shares = np.zeros(len(sums.eps))
+    columns = rows[[best]]
+    if 1 < best < len(BENDS):  # the bend follows the data, too, unless it is the first or last that is tried
+        bent = BENDS[best - 1] * u
+        columns = np.vstack([columns, bent / (1 + bent)])
+    shares[fits] = _shares(columns, weight)
     return SmallScaleLimit(
-        float(value[best]), curve, m, (float(eps[-1]), float(eps[0])), bend, float(residual[best])
+        float(value[best]), curve, m, (float(eps[-1]), float(eps[0])), bend, float(residual[best]), shares
     )
 
 
@@ -145,6 +154,12 @@ def _fit(u: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats]:
     slope = (du * dy) @ w / (du**2 @ w)
     rest = np.mean(weight * (dy - slope[:, None] * du) ** 2, axis=1)
     return y @ w - slope * (u @ w), np.sqrt(rest)
+
+
+def _shares(columns: Floats, weight: Floats) -> Floats:
+    """How much each y adds to the constant of a weighted fit by these columns, (k, n)."""
+    X = np.vstack([np.ones_like(weight), columns])
+    return np.asarray(np.linalg.pinv(X.T * np.sqrt(weight)[:, None])[0] * np.sqrt(weight))
 
 
 def crossover(

@@ -146,7 +146,7 @@ def find_segments(x: Floats, Y: Floats, rule: SegmentRule) -> tuple[np.ndarray, 
     n : (rows,) array
         Number of segments; columns beyond are void.
     """
-    columns: tuple[np.ndarray, ...] = _segments(
+    columns: tuple[np.ndarray, ...] = segments_of_rows(
         x, Y, rule.points, rule.quantile, rule.sd_fraction, rule.extension, rule.overlap
     )
     return columns
@@ -161,7 +161,7 @@ def as_segments(eps: Floats, a: Floats, b: Floats, o: Floats, s: Floats) -> tupl
 
 
 @numba.njit(cache=True)
-def _segments(x, Y, L, p, sd_fraction, extension, overlap):  # type: ignore[no-untyped-def]
+def segments_of_rows(x, Y, L, p, sd_fraction, extension, overlap):  # type: ignore[no-untyped-def]
     """Segments of every row of Y: first and last index, o, s (each (rows, n) wide) and how many there are."""
     rows, width = Y.shape
     A = np.zeros((rows, width), np.int64)

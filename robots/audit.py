@@ -127,7 +127,7 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
     The work of a servo in a physics step is its torque times the step times the mean of the joint's speed
     before and after: exactly what it adds to the kinetic energy, for the simulator changes velocities first
     and moves the body afterwards. The ground's is the same sum over the points that it touches, each as a
-    part of its link.
+    part of its link, with the velocities before and after in the place where the ground acted.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
     world = env.world
     masses, inertia = np.array(list(world.masses().values())), world.inertia()
     energy, lift, speeds, torques, ground, beyond, touching, assisted = [], [], [], [], [], [], [], []
-    last: list[Links] = []
+    last: list[Any] = []
 
     def look() -> None:
         """The state between two physics steps, and the torques and contacts of the one before."""
@@ -178,8 +178,11 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
         torques.append(torque)
         touching.append(world.pressed())
         beyond.append(bool((np.abs(world.joint_positions) > env.config.hard_stop - NEAR).any()))
-        ground.append(_work_of_ground(world.touches(), last[0] if last else now, now) * world.step)
-        last[:] = [now]
+        before, there = last or (now, world.offset)
+        shift = np.subtract((*world.offset, 0.0), (*there, 0.0))  # the world may have been shifted meanwhile
+        after = now._replace(positions=positions + shift)
+        ground.append(_work_of_ground(world.touches(), before, after, world.step))
+        last[:] = now, world.offset
 
     def note(info: dict[str, Any]) -> None:
         look()
@@ -204,13 +207,23 @@ def audit(env: RobotEnv, controller: Any, s: NDArray[Any], steps: int) -> Books:
     )
 
 
-def _work_of_ground(touches: Touches, before: Links, after: Links) -> float:
-    """Power of the ground's forces with the mean velocity before and after of the points they act on [W]."""
+def _work_of_ground(touches: Touches, before: Links, after: Links, step: float) -> float:
+    """Work of the ground's forces in a step, with the mean velocity before and after of their points [J].
+
+    Forces change velocities where the body is; then it moves on, and elsewhere the same joint speeds are
+    other velocities of the points. In a chain that turns, the difference, centripetal acceleration times
+    step, is always to one side: with the weight as force it would be work that nobody does. The velocity
+    after, in the place before, follows from that in the place after and from the way in between, up to step².
+    """
     which, points, forces = touches
     arms = points - before.positions[which]
-    spins = (before.spins[which] + after.spins[which]) / 2
-    velocities = (before.velocities[which] + after.velocities[which]) / 2 + np.cross(spins, arms)
-    return float((forces * velocities).sum())
+    turns = after.frames[which] @ np.swapaxes(before.frames[which], 1, 2)
+    moved = np.einsum("ijk,ik->ij", turns, arms)
+    way = after.positions[which] - before.positions[which] + moved - arms
+    first = before.velocities[which] + np.cross(before.spins[which], arms)
+    last = after.velocities[which] + np.cross(after.spins[which], moved)
+    # The velocity after the forces, before the move, is 2 way / step - last.
+    return float((forces * ((first - last) / 2 * step + way)).sum())
 
 
 class _Limp:

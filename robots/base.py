@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from math import acos
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -22,6 +21,7 @@ from robots.errors import RobotError
 from robots.observed import Description
 from robots.randomness import WORDS, ColouredNoise, unpack_generator
 from robots.rewards import REWARDS, Info, Reward
+from robots.snapshots import check_snapshot
 
 
 class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
@@ -243,13 +243,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             "base": (13,), "joints": (joints, 2), "offset": (2,), "noise": (n,), "random": (WORDS,),
             "observation": (n,), "contacts": (1,),
         }  # fmt: skip
-        for key, shape in shapes.items():
-            if key not in snapshot or np.shape(snapshot[key]) != shape:
-                found = f"has shape {np.shape(snapshot[key])}" if key in snapshot else "is missing"
-                raise RobotError(
-                    f"snapshot[{key!r}] {found}: {type(self).__name__} needs shape {shape}; "
-                    "restore the snapshot of a body like this one"
-                )
+        check_snapshot(snapshot, shapes, type(self).__name__)
         self.world.build()
         self.world.place(
             np.asarray(snapshot["base"], dtype=float).tolist(), np.asarray(snapshot["joints"]).tolist()
@@ -283,11 +277,14 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         a, b, c = w.spin
         # About the base's x-axis.
         spin = a * (1 - 2 * (y * y + z * z)) + b * 2 * (x * y + z * r) + c * 2 * (x * z - y * r)
-        seen = self._seen({})
-        names = ("x", "y", "z", "vx", "vy", "vz", "spin", "tilt", "contacts", "cx", "cy", "cz")
-        turning = (spin, seen["tilt"], seen["contacts"])
-        place, speed = seen["position"].tolist(), seen["velocity"].tolist()
-        return dict(zip(names, (*place, *speed, *turning, *self.centre_of_mass().tolist()), strict=True))
+        (px, py, pz), (vx, vy, vz), (east, north) = w.position, w.velocity, w.offset
+        cx, cy, cz = w.centre_of_mass().tolist()
+        return {
+            "x": px + east, "y": py + north, "z": pz,
+            "vx": vx, "vy": vy, "vz": vz,
+            "spin": spin, "tilt": w.tilt(), "contacts": self._touching(),
+            "cx": cx + east, "cy": cy + north, "cz": cz,
+        }  # fmt: skip
 
     @contextmanager
     def watched_by(self, observer: Callable[[Info], None]) -> Iterator[None]:
@@ -349,11 +346,11 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     def _seen(self, info: Info) -> Info:
         """Add to an info how the base is seen from outside."""
         w = self.world
-        (x, y, z), (east, north), (qx, qy, _, _) = w.position, w.offset, w.orientation
+        (x, y, z), (east, north) = w.position, w.offset
         info["position"] = np.array((x + east, y + north, z))
         info["velocity"] = np.array(w.velocity)
         info["height"] = z
-        info["tilt"] = acos(max(-1.0, min(1.0, 1 - 2 * (qx * qx + qy * qy))))
+        info["tilt"] = w.tilt()
         info["contacts"] = self._touching()
         return info
 

@@ -15,6 +15,7 @@ from robots.painter import Window
 from robots.world import Links, Touches, Watcher, World
 
 mj_step1, mj_step2 = mj.mj_step1, mj.mj_step2
+mj_kinematics, mj_comPos = mj.mj_kinematics, mj.mj_comPos
 
 
 class MujocoWorld(World):
@@ -141,7 +142,9 @@ class MujocoWorld(World):
         return Links(positions, data.xmat[1:].reshape(-1, 3, 3).copy(), velocities, spins)
 
     def centre_of_mass(self) -> Floats:
-        self._refresh()
+        if not self._fresh:  # the places alone, which are quick
+            mj_kinematics(self.model, self.data)
+            mj_comPos(self.model, self.data)
         return self.data.subtree_com[1].copy()
 
     def joint_states(self) -> Floats:
@@ -182,6 +185,7 @@ class MujocoWorld(World):
         if self._window is None:
             self._window = Window(self.model)
             self._opened.append(self._window.close)
+        self._refresh()
         self._window.show(self.data, self.centre_of_mass(), camera)
 
 

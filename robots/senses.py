@@ -39,21 +39,24 @@ class PitchRate(OtherSense):
 
 
 class Load(OtherSense):
-    """A hexapod that senses how hard the ground pushes it: 0 at rest, -1 in the air, 1 at twice its weight.
+    """A hexapod that senses how hard the ground pushes it, that is its vertical acceleration.
+
+    0 at rest, -2.5 in the air: in units of .4 of the weight it varies as much as the vertical velocity does
+    in its own unit when the hexapod rocks.
 
     Examples
     --------
     >>> from robots.senses import Load
     >>> s, _ = Load(noise=0.0).reset(seed=0)
     >>> float(s[18])  # right after a reset nothing bears it yet
-    -1.0
+    -2.5
     """
 
-    sense = Sensor("load on the ground", "weight", 1e4)
+    sense = Sensor("load on the ground", ".4 weight", 1e4)
 
     def _further(self) -> list[float]:
         weight = self.config.mass * self.config.gravity
-        return [self.world.touches().forces[:, 2].sum() / weight - 1.0]
+        return [(self.world.touches().forces[:, 2].sum() / weight - 1.0) / 0.4]
 
 
 class Feet(OtherSense):

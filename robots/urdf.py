@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import cos, pi, sin
 from xml.etree import ElementTree
 
@@ -151,6 +152,7 @@ def robot(name: str, parts: Sequence[str]) -> str:
     return f'<?xml version="1.0"?>\n<robot name="{name}">\n{"".join(parts)}</robot>\n'
 
 
+@lru_cache(maxsize=16)
 def on_balls(urdf: str) -> str:
     """The same robot with two balls in place of each capsule that collides, the round ends of the capsule.
 

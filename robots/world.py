@@ -9,7 +9,7 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from math import isfinite
+from math import acos, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -114,6 +114,11 @@ class World(ABC):
     @abstractmethod
     def read(self) -> None:
         """Fetch the state of the base and of the motors' joints."""
+
+    def tilt(self) -> float:
+        """Angle between the base's z-axis and the vertical, as last read [rad]."""
+        x, y, _, _ = self.orientation
+        return acos(max(-1.0, min(1.0, 1 - 2 * (x * x + y * y))))
 
     @abstractmethod
     def advance(self, target: Floats, torque: Sequence[float] | None, watcher: Watcher | None) -> None:

@@ -4,7 +4,7 @@ They must not be changed: `shutil.copy` one, with the results beside it, to chan
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -18,6 +18,14 @@ from experiments.pipeline.record import Record, record
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("selforg", deadline=None)
 hypothesis.settings.load_profile("selforg")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """A kill is survived without it; that the power may fail while tests run is nobody's concern."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -75,6 +83,6 @@ def recorded(made_once: Callable[..., Path]) -> Path:
 
     def fill(folder: Path) -> None:
         learn(Learn("snake", minutes=0.3, freeze=(0.1, 0.3), out=folder / "run.h5"))
-        record(Record((folder / "run.h5",), samples=3000, transient=100, jobs=2))
+        record(Record((folder / "run.h5",), samples=3000, transient=100, jobs=1))
 
     return made_once("recorded-snake", fill) / "run.h5"

@@ -1,4 +1,4 @@
-"""Commands that say what there is to choose from: robots, rules, and the settings of each."""
+"""Commands that say what there is: robots, rules and their settings, and what the quantities mean."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from experiments.feedback import Feedback
-from experiments.options.commands import Robots, Rules
+from experiments.options.commands import Explain, Robots, Rules
 from experiments.options.keys import kind, known
+from experiments.reports.glossary import glossary, look_up
 
 
 def robots(config: Robots, feedback: Feedback) -> dict[str, dict[str, Any]]:
@@ -18,6 +19,13 @@ def robots(config: Robots, feedback: Feedback) -> dict[str, dict[str, Any]]:
 def rules(config: Rules, feedback: Feedback) -> dict[str, dict[str, Any]]:
     """What rules there are, or one of them with its settings."""
     return _kinds("controllers", config.name)
+
+
+def explain(config: Explain, feedback: Feedback) -> dict[str, dict[str, Any]]:
+    """All words of the glossary, or one of them at length."""
+    words = " ".join(config.word)
+    found = look_up(words) if words else glossary()
+    return {name: asdict(entry) for name, entry in found.items()}
 
 
 def _kinds(package: str, name: str | None) -> dict[str, dict[str, Any]]:

@@ -18,7 +18,7 @@ from typing import Any
 import h5py
 
 import quantify as q
-from experiments.errors import ExperimentError, nearest
+from experiments.errors import ExperimentError, FileError, nearest
 from experiments.feedback import Feedback
 from experiments.options.commands import Behaviours, Bodies, Doctor, Show
 from experiments.runfiles.atomic import replacing
@@ -244,7 +244,15 @@ def _numbers(result: q.Quantification) -> str:
 
 def salvage(config: Salvage, feedback: Feedback) -> dict[str, Saved]:
     """Save what can be read; the rows saved per dataset, of how many."""
-    return save(config)
+    saved = save(config)
+    try:
+        open_run_file(config.out).close()
+    except FileError as error:
+        feedback.say(
+            f"note: {config.out} is no whole run ({error.__cause__ or error}); its rows can be read all the "
+            f"same, as by `selforg quantify {config.out}:/learning/sensors`"
+        )
+    return saved
 
 
 def behaviours(config: Behaviours, feedback: Feedback) -> dict[str, dict[str, Any]]:
@@ -253,14 +261,16 @@ def behaviours(config: Behaviours, feedback: Feedback) -> dict[str, dict[str, An
     from experiments.studies.emergence import library
 
     if config.keep is not None:
-        if len(config.name) != 1 or config.freeze is None or config.check:
-            raise ExperimentError("--keep RUN.h5 goes with one --name, with --freeze, and without --check")
+        if len(config.name) != 1 or config.freeze is None or config.check or config.engine:
+            raise ExperimentError(
+                "--keep RUN.h5 goes with one --name, with --freeze, and without --check and --engine"
+            )
         let_in(config.module)
         path = library.keep_as(config.name[0], config.keep, config.freeze, config.about, config.folder)
         feedback.say(f"{path}: {path.stat().st_size / 1000:.0f} kB")
         if path.parent not in folders():
             feedback.say(f"note: behaviours are found by name in {own_folder()}; this one as {path}")
-    chosen = library.choose(config.name, config.folder)
+    chosen = library.choose(config.name, config.folder, config.engine)
     if config.check:
         asked = (config.samples, config.transient, config.out, config.jobs, feedback)
         return {name: library.check(item, *asked) for name, item in chosen.items()}

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from experiments.console import console, put
 from experiments.errors import BrokenDown, ExperimentError
 from experiments.feedback import Feedback
+from experiments.options.commands import FOLDER
 from experiments.options.keys import Key, key_lines
-from experiments.runfiles.library import FOLDER
 from experiments.runfiles.run_file import open_run_file
+from experiments.runfiles.salvage import UNSURE
 
 if TYPE_CHECKING:
     from experiments.commands.looking import Behaviours, Show
-    from experiments.options.commands import Robots, Rules
+    from experiments.options.commands import Explain, Robots, Rules
     from experiments.pipeline.quantify import Quantified
     from experiments.runfiles.salvage import Salvage, Saved
     from experiments.studies.comparison.compare import Comparison
@@ -87,6 +88,14 @@ def emergence(found: Study, config: object, feedback: Feedback) -> None:
     put("\n".join(found.sentences()))
 
 
+def explore(found: Study, config: object, feedback: Feedback) -> None:
+    """Shares, the settings in which complexity grows most, and what matters."""
+    for table in found.tables()[:2]:
+        columns = {head: head for head in table.heads if head != "drawn"}
+        console().print(table.terminal(columns))
+    put("\n".join(found.sentences()), found.written())
+
+
 def reproduce(studies: list[Study], config: object, feedback: Feedback) -> None:
     """The tables, and what they say."""
     for study in studies:
@@ -105,7 +114,7 @@ def behaviours(found: dict[str, dict[str, Any]], config: Behaviours, feedback: F
     for table in tables(found):
         console().print(table.terminal())
     for name, item in found.items():
-        own = "" if Path(item["path"]).parent == FOLDER else f" (your own, {item['path']})"
+        own = "" if FOLDER in Path(item["path"]).parents else f" (your own, {item['path']})"
         put(f"{name}: {item['about'] or item['robot']}. {item['command']}{own}")
     put("film one: selforg video --behaviour NAME out.mp4; record it: selforg record --behaviour NAME")
 
@@ -147,6 +156,7 @@ def salvage(saved: dict[str, Saved], config: Salvage, feedback: Feedback) -> Non
     """The rows saved, of how many, and what is lost."""
     for name, one in saved.items():
         lost = f", {one.of - one.rows:,} lost" if one.rows < one.of else ""
+        lost += "" if one.checked else f"; {UNSURE}"
         put(f"{one.rows:>12,} of {one.of:,} rows of {name}{lost}")
     put(f"saved to {config.out}")
 
@@ -162,6 +172,20 @@ def rules(found: dict[str, dict[str, Any]], config: Rules, feedback: Feedback) -
     """The rules in a line each, or one with its settings."""
     use = f"use it: selforg learn hexapod --controller {config.name} --rule KEY=VALUE"
     _kinds(found, use, "selforg rules NAME")
+
+
+def explain(found: dict[str, dict[str, Any]], config: Explain, feedback: Feedback) -> None:
+    """One word at length, or the beginning of every one."""
+    if config.word:
+        for entry in found.values():
+            console().print(f"{entry['symbol']}: {entry['title']}", style="bold", markup=False)
+            for text in filter(None, (entry["short"], entry["more"])):
+                console().print(text, markup=False, highlight=False)
+        return
+    width = max(len(name) for name in found)
+    for name, entry in found.items():
+        put(f"{name:<{width}}  {entry['title']}")
+    put("one at length: selforg explain WORD")
 
 
 def _kinds(found: dict[str, dict[str, Any]], use: str, more: str) -> None:

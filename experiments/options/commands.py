@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
 from experiments.settings import ASIDE, Own, Parallel, Physics, settings
 
 FOLDER = Path(__file__).parents[1] / "runfiles" / "behaviours"
-"""Of the behaviours that come along."""
+"""Of the behaviours that come along, in a folder for each engine."""
+
+
+def comes_along(engine: str | None = None) -> Path:
+    """Folder of the behaviours that come along, learned in this engine or in the one that is usual here."""
+    from robots import default_engine
+
+    return FOLDER / (engine or default_engine())
 
 
 @settings
@@ -55,6 +62,8 @@ class Behaviours(Own, Parallel):
     """With --keep: its freeze time in minutes."""
     about: str = ""
     """With --keep: what one sees, in a few words."""
+    engine: Literal["pybullet", "mujoco"] | None = None
+    """Those that come along as learned in this engine; the usual one here if not given."""
     folder: Path | None = None
     """Only the behaviours of this folder; with --keep where the new one goes, in place of your own folder."""
     out: Path = field(default=Path("runs/behaviours"), metadata=ASIDE)
@@ -85,3 +94,11 @@ class Rules:
 
     name: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[RULE]")] = None
     """A rule by name, or your own as my_module:MyRule."""
+
+
+@settings
+class Explain:
+    """Say what a quantity or a word of the tables means."""
+
+    word: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="[WORD]")] = ()
+    """Such as kappa, E_core, eps or "no scaling region"; all of them in a line each if not given."""

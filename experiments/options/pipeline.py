@@ -104,7 +104,7 @@ class Quantify(Reading):
     s_min: float | None = None
     """Slope above which a term depends on eps; averaged over .05 to .1 if not given."""
     replicates: int = 100
-    """Resampled series for the sampling error; 0 for none."""
+    """Errors that are drawn, up and down, for the sampling error; fewer than 50: a rough one, 0: none."""
     predictive: int = 10_000
     """Points, at most, for the predictive information by nearest neighbours; 0 for none. More are slow."""
     surrogates: int = 0

@@ -44,7 +44,7 @@ class Convergence(Reading):
     samples: int = 20_000
     """Samples, from the middle of a longer series, with which embedding and delay are varied."""
     replicates: int = 50
-    """Resampled series for every sampling error."""
+    """Errors that are drawn, up and down, for every sampling error."""
     out: Path | None = field(default=None, metadata=ASIDE)
     """Name of the figure (.png or .pdf); numbers go beside it as .json. Default: FILE.convergence.png."""
 
@@ -95,6 +95,9 @@ class Compare(Scales, Physics, Seeds, Scale):
     """Scales by which controllers are ranked; the others are shown beside."""
     surrogates: Annotated[bool, tyro.conf.arg(help_behavior_hint="(default: they are scored)")] = True
     """Leave out the IAAFT surrogates: of every recording one is scored beside it."""
+    nulls: int | None = None
+    """Test E_core against so many surrogates of a cycle with noise, or of a linear process for what does not
+    go in rounds (19 at least; 99 take a minute for each recording). Not tested if not given."""
     learning: Annotated[bool, tyro.conf.arg(help_behavior_hint="(default: both are compared)")] = True
     """Leave out the comparison with learning on: as many samples again, while each rule goes on."""
     preset: str | None = None
@@ -191,6 +194,47 @@ class Emergence(Learner, Changes, Seeds, Scale):
     """With --engines: of how many seeds complexity is measured as well, from 100,000 samples each."""
     out: Path = field(default=Path("runs/emergence"), metadata=ASIDE)
     """Folder of the results; finished seeds are not computed again."""
+
+
+@settings
+class Explore(Learner, Scales, Physics, Scale):
+    """Many bodies and rules: where does complexity grow?"""
+
+    space: Path | None = None
+    """TOML file with the settings of body and rule to draw and their limits; what comes along for the robot
+    if not given (docs/atlas.md)."""
+    n: int = 500
+    """How many settings."""
+    freeze: tuple[float, ...] = (2.0, 4.0, 8.0)
+    """Minutes of learning at which controllers are frozen, recorded and quantified."""
+    samples: int = 15_000
+    """Samples to record per behaviour."""
+    transient: int = 1_500
+    """Samples to discard before recording."""
+    draw: int = 1
+    """Seed of the settings that are drawn."""
+    seeds: SeedList = field(default=(101,), kw_only=True)
+    """Seeds with which every setting learns."""
+    search: Literal["design", "map-elites"] = "design"
+    """design: settings that fill the space evenly. map-elites: vary those that are rare and good (pyribs)."""
+    measures: tuple[str, str] = ("D", "E_core")
+    """With map-elites: the two quantities, at the last freeze time, over which behaviours are kept."""
+    goal: str = "-kappa"
+    """With map-elites: of two alike in both keep the larger in this, with - the smaller; or growth."""
+    batch: int = 32
+    """With map-elites: settings that are tried at a time; decides what is found, not only how fast."""
+    again: Path | None = None
+    """Numbers (.json) of an earlier exploration: take its best settings instead of drawing any."""
+    best: int = 10
+    """With --again: how many, by growth of E_core on common and relative scales, the smaller of the two."""
+    push: float = 0.0
+    """Push every frozen behaviour from the side [N s], and see what it does then; snake only. 0: none."""
+    films: int = field(default=12, metadata=ASIDE)
+    """Films on the page: of so many cells of the plane, the farther apart the sooner; the rest on demand."""
+    seconds: float = field(default=3.0, metadata=ASIDE)
+    """Length of a film."""
+    out: Path = field(default=Path("runs/explore"), metadata=ASIDE)
+    """Folder for table, page, and the results of single settings; what was interrupted goes on from there."""
 
 
 Kind = Literal["run", "recording", "result", "study"]

@@ -135,6 +135,12 @@ def using_body(robot: str, settings: dict[str, Any], live: Any = None) -> Iterat
             body.close()
 
 
+def put_back(body: Any, snapshot: Arrays) -> NDArray[np.float32]:
+    """Put a body where it was when the snapshot was taken; what its sensors said."""
+    with containing("the body cannot be put back where it was"), refusing(robots.RobotError):
+        return body.restore(snapshot)  # type: ignore[no-any-return]
+
+
 @dataclass(frozen=True)
 class Watch:
     """A quantity that is read now and then: a track, and how to read a row of it."""
@@ -173,7 +179,7 @@ class Loop:
     def checkpoint(self) -> Arrays:
         """Everything the future depends on; taking it is part of the experiment (see the module)."""
         snapshot = self.body.snapshot()
-        self.s = self.body.restore(snapshot)
+        self.s = put_back(self.body, snapshot)
         with containing("the controller cannot be stored"):
             stored = {key: np.array(value) for key, value in self.controller.state().items()}
             self.controller = type(self.controller).from_state(stored)
@@ -189,8 +195,9 @@ class Loop:
 
     def resume(self, state: Arrays) -> None:
         """Go on from a checkpoint."""
-        self.s = self.body.restore(with_prefix(state, "body/"))
-        self.controller = type(self.controller).from_state(with_prefix(state, "controller/"))
+        self.s = put_back(self.body, with_prefix(state, "body/"))
+        with containing("the controller cannot be restored"), refusing(ControllerError):
+            self.controller = type(self.controller).from_state(with_prefix(state, "controller/"))
 
     def advance(
         self, start: int, stop: int, first: int = 0, told: Callable[[int], None] = lambda step: None

@@ -28,6 +28,7 @@ from experiments.pipeline.loop import (
     let_in,
     modules_of,
     observations,
+    put_back,
     thaw,
     using_body,
 )
@@ -118,7 +119,9 @@ def record(config: Record, feedback: Feedback = SILENT, *, body: Any = None) -> 
             f"--measure is {config.measure:g}; it must be greater than 0, and {LARGEST:g} at most"
         )
     let_in(config.module)
-    named = [real(path) for path in (*config.runs, *map(fetch, config.behaviour))]
+    home = None if config.transplant else config.engine
+    fetched = [fetch(name, engine=home) for name in config.behaviour]
+    named = [real(path) for path in (*config.runs, *fetched)]
     named = [real(transplant(path, config.engine, config.transplant)) for path in named]
     runs = list({path.resolve(): path for path in named}.values())
     if not (changing := [path for path in runs if _wanted(path, config, body, feedback)]):
@@ -153,7 +156,7 @@ def record_one(wanted: Wanted, body: Any = None) -> None:
             used.forget()
             wanted.part.unlink(missing_ok=True)
             wanted = dataclasses.replace(wanted, shorter=None)
-        used.restore(frozen.body)
+        put_back(used, frozen.body)
         rate = 1 / used.config.control_step
         loop = Loop(used, thaw(frozen), observations(used, max(1, round(wanted.measure * rate))))
         loop.s = frozen.sensors

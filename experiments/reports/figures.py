@@ -73,10 +73,11 @@ def draw(
 
 def save(figures: dict[str, Figure], out: Path) -> list[Path]:
     """Write figures, each in one move: one as `out`, several as pages of a PDF or with their names added."""
+    from matplotlib import rc_context
     from matplotlib.backends.backend_pdf import PdfPages
 
     kind = out.suffix[1:].lower()
-    # Without dates the same results give the same file.
+    # Without dates, and names that are drawn by lot, the same results give the same file.
     if kind == "pdf":
         content = io.BytesIO()  # not the file: matplotlib does not survive a full disk in the middle of a PDF
         with PdfPages(content, metadata={"CreationDate": None}) as pages:
@@ -88,7 +89,7 @@ def save(figures: dict[str, Figure], out: Path) -> list[Path]:
     written = []
     for name, figure in figures.items():
         written.append(out if len(figures) == 1 else out.with_name(f"{out.stem}-{name}{out.suffix}"))
-        with replacing(written[-1]) as temporary:
+        with replacing(written[-1]) as temporary, rc_context({"svg.hashsalt": "selforg"}):
             undated = {"Date": None} if kind == "svg" else None
             _arranged(figure).savefig(temporary, format=kind, dpi=200, metadata=undated)
     return written

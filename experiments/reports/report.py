@@ -28,6 +28,7 @@ from experiments.errors import ExperimentError, FileError
 from experiments.feedback import SILENT, Feedback, plural
 from experiments.options.reports import Report
 from experiments.pipeline.loop import let_in, modules_of
+from experiments.reports.glossary import glossary
 from experiments.reports.results import NO_FILES, Behaviour, Floats, LearningPhase, Results, read_results
 from experiments.reports.tables import Section
 from experiments.reports.video import Video, first_picture, video
@@ -67,6 +68,9 @@ def report(config: Report, feedback: Feedback = SILENT, before: Section | None =
         raise ExperimentError(f"--seconds is {config.seconds:g}; it must be 0 (no films) or more")
     if not config.files:
         raise ExperimentError(NO_FILES)
+    for path in config.files:
+        if path.suffix.lower() in (".html", ".htm"):
+            raise ExperimentError(f"{path} is a page, not what goes into one; to write it, say -o {path}")
     let_in(config.module)
     found = read_results(path for path in config.files if path.suffix.lower() not in FILMS)
     given = _given_films(config.files, found)
@@ -145,7 +149,9 @@ def page(found: Results, films: list[Film], title: str = "", before: Section | N
         before=before,
         behaviours=found.behaviours,
         kappa_max=" or ".join(f"{limit:g}" for limit in limits) or "0.5",
-        versions=versions(),
+        # Which engine moved a body is said of each behaviour.
+        versions={name: version for name, version in versions().items() if name != "pybullet"},
+        glossary=glossary(),
         data=data,
         films={f"film-{i}": _base64(film) for i, film in enumerate(films) if isinstance(film, bytes)},
         plotly=Markup(plot_library.read_text(encoding="utf-8")),
@@ -167,6 +173,7 @@ def _environment() -> Environment:
     made.globals["verbatim"] = lambda name: Markup(loader.get_source(made, name)[0])
     made.tests["finite"] = math.isfinite
     made.filters["base64"] = _base64
+    made.filters["rounded"] = _rounded
     # The order of names is part of the data: freeze times, for instance, stand in the order of learning.
     made.policies["json.dumps_kwargs"] = {"sort_keys": False, "allow_nan": False}
     return made
@@ -206,6 +213,13 @@ def embedded(figure: Figure) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=200)
     return f"data:image/png;base64,{_base64(buffer.getvalue())}"
+
+
+def _rounded(value: Any) -> Any:
+    """Plain values with numbers of five digits, for people."""
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def _base64(data: bytes) -> str:

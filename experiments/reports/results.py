@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import quantify as q
-from controllers import Frozen
+from controllers import ControllerError, Frozen
 from experiments.errors import FileError, refusing
 from experiments.pipeline.loop import OBSERVED, find_body
 from experiments.pipeline.quantify import Quantify, with_robot_defaults
@@ -179,30 +179,37 @@ def _learning_phase(run: RunFile) -> LearningPhase:
     """The learning phase of a run, and why it ended early if it did."""
     recording = run.learning
     rate = float(recording.attrs["rate_hz"])
-    closed = {name: state.controller for name, state in run.frozen.items() if "C" in state.controller}
+    frozen = {name: _linear(state.controller) for name, state in run.frozen.items()}
+    closed = {name: one for name, one in frozen.items() if one is not None}
     minutes, moduli = np.empty(0), np.empty((0, 0))
     if {"C", "h"} <= recording.tracks.keys():
         C, h = recording.tracks["C"], recording.tracks["h"]
         # Some hundred points make a smooth line, whatever the interval of the run.
         every = max(1, len(C) // 400)
         minutes = np.arange(0, len(C), every) * C.every / rate / 60
-        moduli = np.abs([_eigenvalues(*row) for row in zip(C[::every], h[::every], strict=True)])
+        rows = zip(C[::every], h[::every], strict=True)
+        with refusing(ControllerError):
+            moduli = np.abs([Frozen(*row).inspect()["L_eigenvalues"] for row in rows])
     return LearningPhase(
         label=f"{run.path.stem}: {_run_words(run)}",
         path=run.path,
         problem=_ended_early("learning", recording),
         minutes=minutes,
         moduli=moduli,
-        C={name: state["C"] for name, state in closed.items()},
-        eigenvalues={name: _eigenvalues(state["C"], state["h"]) for name, state in closed.items()},
+        C={name: one.C for name, one in closed.items()},
+        eigenvalues={name: one.inspect()["L_eigenvalues"] for name, one in closed.items()},
         sensors=recording.sensors.names,
         motors=recording.actions.names,
         body=_windows(recording.tracks[OBSERVED], rate) if OBSERVED in recording.tracks else None,
     )
 
 
-def _eigenvalues(C: Floats, h: Floats) -> NDArray[np.complexfloating]:
-    return Frozen(C, h).inspect()["L_eigenvalues"]
+def _linear(state: Mapping[str, NDArray[Any]]) -> Frozen | None:
+    """A frozen state as a = tanh(C s + h), if that is what it holds; a user's own may hold anything."""
+    if {"C", "h"} <= state.keys():
+        with suppress(ControllerError, TypeError, ValueError):
+            return Frozen(state["C"], state["h"])
+    return None
 
 
 def _windows(observed: Rows, rate: float) -> Channels | None:

@@ -54,6 +54,18 @@ def check_settings(config: Mapping[str, Any]) -> None:
         raise ValueError(f"{config.get('body')!r} in place of the settings of its body")
 
 
+def check_frozen(kind: str, state: Mapping[str, Any]) -> None:
+    """The state of a frozen controller: C and h that fit one another. A user's own holds what it likes."""
+    if not (kind.startswith("controllers.") and kind.endswith(":Frozen")):
+        return
+    C, h = (np.asarray(state.get(key, "missing")) for key in ("C", "h"))
+    for key, array in {"C": C, "h": h}.items():
+        if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+            raise ValueError(f"{key} of a frozen controller is missing, or no array of finite numbers")
+    if C.ndim != 2 or h.shape != C.shape[:1]:
+        raise ValueError(f"C and h of a frozen controller have shapes {C.shape} and {h.shape}")
+
+
 def check_recording(name: str, attrs: Mapping[str, Any]) -> None:
     """What is told of a recording."""
     if "sources" in attrs:
@@ -68,6 +80,14 @@ def check_recording(name: str, attrs: Mapping[str, Any]) -> None:
             raise ValueError(f"the verdict of {name} is {found.get('verdict', 'missing')!r}")
 
 
+def are_words(found: Any, columns: tuple[int, ...]) -> bool:
+    """Whether an attribute is a text for each column."""
+    sound = isinstance(found, tuple) and all(isinstance(one, str) for one in found)
+    if sound:
+        _sound("".join(found))
+    return sound and columns == (len(found),)
+
+
 def check_tracks(name: str, tracks: Mapping[str, Any], rows: Mapping[str, int]) -> None:
     """The tracks of a recording: numbers, as many rows as are told, a name and a unit for every column."""
     for key, data in tracks.items():
@@ -78,17 +98,18 @@ def check_tracks(name: str, tracks: Mapping[str, Any], rows: Mapping[str, int]) 
     for key in ("sensors", "actions"):
         if key not in tracks:
             raise ValueError(f"{name}/{key} is gone")
+        if attributes(tracks[key])["every"] != 1:
+            raise ValueError(f"{name}/{key} has no row for every step")
     for key in ("sensors", "actions", "measures"):
         columns = tracks[key].shape[1:] if key in tracks else ()
         for what in ("names", "units") if key in tracks else ():
             found = attributes(tracks[key]).get(what)
-            if not isinstance(found, tuple) or not all(isinstance(one, str) for one in found):
-                raise ValueError(f"{name}/{key} has {what} {found!r}")
-            if columns != (len(found),):
-                raise ValueError(f"{name}/{key} has columns {columns}, but {len(found)} {what}")
-            _sound("".join(found))
+            if not are_words(found, columns):
+                raise ValueError(f"{name}/{key} has columns {columns}, but {what} {found!r:.300}")
     # Either may be lost of what was salvaged.
     motors, sensors = tracks["actions"].shape[1], tracks["sensors"].shape[1]
     for key, shape in {"C": (motors, sensors), "h": (motors,)}.items():
         if key in tracks and tracks[key].shape[1:] != shape:
             raise ValueError(f"{name}/{key} does not fit {sensors} sensors and {motors} motors")
+    if {"C", "h"} <= tracks.keys() and rows["C"] != rows["h"]:
+        raise ValueError(f"{name} has {rows['C']} rows of C, but {rows['h']} of h")

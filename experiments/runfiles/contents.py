@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.errors import DiskError
-from experiments.runfiles import hdf5
+from experiments.runfiles import checks, hdf5
 from experiments.runfiles.atomic import cannot_write, replacing
 from experiments.runfiles.growing import Arrays, check_free_space, make_sure_of_room, read_commit, read_mark
 
@@ -157,11 +157,12 @@ def write_frozen(group: h5py.Group, state: FrozenState) -> None:
 
 
 def read_frozen(group: h5py.Group) -> FrozenState:
-    """Inverse of `write_frozen`; raises ValueError if an array does not agree with its checksum."""
+    """Inverse of `write_frozen`; raises ValueError if an array is none, or disagrees with its checksum."""
     attrs = hdf5.attributes(group)
     controller = {key: hdf5.get(value) for key, value in hdf5.members(group["controller"])}
     body = {key: np.asarray(hdf5.get(value)) for key, value in hdf5.members(group["body"])}
     moment = float(attrs["minutes"]), int(attrs["step"]), str(attrs["kind"])
+    checks.check_frozen(moment[2], controller)
     return FrozenState(*moment, controller, body, hdf5.get(group["sensors"]))
 
 
@@ -182,9 +183,12 @@ def replacing_recordings(path: Path, names: Iterable[str], size: int) -> Iterato
 
 
 def _copy_groups(old: h5py.File, new: h5py.File, but: set[str]) -> None:
-    """Copy the groups of a file with all that is in them, `but` what has these names."""
+    """Copy what a file holds, `but` what has these names."""
     for group, items in hdf5.members(old):
         if group in but:
+            continue
+        if not isinstance(items, h5py.Group):  # somebody else's; a run file has none
+            old.copy(items, new, group)
             continue
         target = new.require_group(group)
         hdf5.put_attributes(target, hdf5.attributes(items))

@@ -245,20 +245,42 @@ def committed(path: Path) -> int:
 def read_commit(path: Path) -> tuple[int, int, int, int]:
     """Valid steps of a growing file, the slot of its checkpoint, and that checkpoint's length and CRC-32."""
     with reading(path) as file:
-        steps, slot, length, checksum = (int(x) for x in file["commit"][:])
-        if slot not in (0, 1) or length < 1 or steps < 0:
-            raise ValueError("its commit record is destroyed")
+        return commit_in(file)
+
+
+def commit_in(file: h5py.File) -> tuple[int, int, int, int]:
+    """The same of a file that is open; raises ValueError if the record cannot be one."""
+    steps, slot, length, checksum = (int(x) for x in file["commit"][:])
+    if slot not in (0, 1) or length < 1 or steps < 0:
+        raise ValueError("its commit record is destroyed")
     return steps, slot, length, checksum
 
 
 def read_state(path: Path) -> Arrays:
     """The checkpoint of a growing file's last commit."""
-    _, slot, length, checksum = read_commit(path)
     with reading(path) as file:
-        data = file[f"checkpoint/{'AB'[slot]}"][:length].tobytes()
-        if zlib.crc32(data) != checksum:
-            raise ValueError("its checkpoint has a wrong checksum")
+        return state_in(file)
+
+
+def state_in(file: h5py.File) -> Arrays:
+    """The checkpoint of a growing file that is open; raises ValueError if it is damaged."""
+    _, slot, length, checksum = commit_in(file)
+    data = file[f"checkpoint/{'AB'[slot]}"][:length].tobytes()
+    if zlib.crc32(data) != checksum:
+        raise ValueError("its checkpoint has a wrong checksum")
     return unpack(data)
+
+
+def agrees(rows: h5py.Dataset, count: int, state: Arrays) -> bool:
+    """Whether the first rows of a track are those that its file had written when the state was stored."""
+    key = f"written/{rows.name.rpartition('/')[2]}"
+    if key not in state:
+        return False
+    checksum = length = 0
+    for start in range(0, count, 2**14):
+        piece = rows[start : min(start + 2**14, count)].tobytes()
+        checksum, length = zlib.crc32(piece, checksum), length + len(piece)
+    return [length, checksum] == [int(x) for x in state[key]]
 
 
 def _crc_of(path: Path, offset: int, length: int) -> int:

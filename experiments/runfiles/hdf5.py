@@ -113,12 +113,20 @@ def damaged(path: Path, error: Exception) -> FileError:
     return FileError(f"{path} is damaged ({detail}); {saved if found else 'nothing can be saved'}")
 
 
-def members(group: h5py.Group) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
+def members(group: h5py.Group | Mapping[str, Any]) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
     """Name and object of all that a group holds; raises ValueError if one of them is gone."""
     for name, item in group.items():
         if item is None:
-            raise ValueError(f"{group.name}/{name} is gone")
+            raise ValueError(f"{getattr(group, 'name', '')}/{name} is gone")
         yield name, item
+
+
+def branch(file: h5py.File, name: str) -> Mapping[str, Any]:
+    """A group at the top of a file, empty if it has none; raises KeyError for one that cannot be read.
+
+    `get` and `in` of h5py take what is destroyed for what was never there.
+    """
+    return file[name] if name in list(file) else {}
 
 
 def put_attributes(item: h5py.Group | h5py.Dataset, values: Mapping[str, Any]) -> None:
@@ -262,11 +270,13 @@ def _commit_is_lost(dataset: h5py.Dataset, size: int) -> bool:
 
 def rows_committed(dataset: h5py.Dataset, size: int) -> int:
     """Rows that a dataset of a damaged file of so many bytes had, as far as that is known."""
+    if not dataset.shape:
+        return 0
     with suppress(*DAMAGE):
         if "every" in dataset.attrs and "commit" in dataset.file and not _commit_is_lost(dataset, size):
             steps = int(dataset.file["commit"][0]) - int(dataset.parent.attrs.get("transient", 0))
-            return min(int(dataset.shape[0]), -(-max(0, steps) // int(dataset.attrs["every"])))
-    return int(dataset.shape[0]) if dataset.shape else 0
+            return min(int(dataset.shape[0]), -(-max(0, steps) // max(1, int(dataset.attrs["every"]))))
+    return int(dataset.shape[0])
 
 
 def _written_rows(dataset: h5py.Dataset, rows: int) -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import ExperimentError, FileError, nearest
-from experiments.options.commands import FOLDER
+from experiments.options.commands import comes_along
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.contents import copy_recording, write_frozen
 from experiments.runfiles.hdf5 import attributes, put_attributes, reading, writable
@@ -42,11 +42,11 @@ def own_folder() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or usual) / "selforg" / "behaviours"
 
 
-def folders() -> tuple[Path, ...]:
-    """Where behaviours are looked for: those that come with the project, then the user's."""
+def folders(engine: str | None = None) -> tuple[Path, ...]:
+    """Where behaviours are looked for: those that come with the project, of this engine, then the user's."""
     with suppress(ExperimentError):
-        return FOLDER, own_folder()
-    return (FOLDER,)
+        return comes_along(engine), own_folder()
+    return (comes_along(engine),)
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,17 @@ def shipped(*where: Path) -> dict[str, Shipped]:
     return found
 
 
-def find_behaviour(name: str) -> Path:
-    """The run file of a behaviour, of the project's or the user's own, or a clear error; a path is itself."""
+def find_behaviour(name: str, engine: str | None = None) -> Path:
+    """The run file of a behaviour, of the project's or the user's own, or a clear error; a path is itself.
+
+    The project's were learned in each engine; None is the one that is usual here.
+    """
     if name.endswith(".h5") and Path(name).exists():
         return Path(name)
-    for folder in folders():
+    for folder in folders(engine):
         if (path := folder / f"{name}.h5").exists():
             return path
-    known = [other.stem for folder in folders() for other in folder.glob("[!.]*.h5")]
+    known = [other.stem for folder in folders(engine) for other in folder.glob("[!.]*.h5")]
     raise ExperimentError(
         f"there is no behaviour {name!r}; {nearest(name, known)}; `selforg behaviours --keep` keeps your own"
     )
@@ -147,14 +150,19 @@ def transplant(source: Path, engine: str | None, asked: bool) -> Path:
     return path
 
 
-def fetch(name: str, folder: Path = Path("runs")) -> Path:
-    """A copy of a behaviour to record into, FOLDER/NAME.h5; made unless it is there already."""
-    return fetch_file(find_behaviour(name), folder)
+def fetch(name: str, folder: Path = Path("runs"), engine: str | None = None) -> Path:
+    """A copy of a behaviour to record into, FOLDER/NAME.h5; made unless it is there already.
+
+    One of the project's that learned in another engine than is usual here is FOLDER/NAME-ENGINE.h5.
+    """
+    return fetch_file(find_behaviour(name, engine), folder)
 
 
 def fetch_file(source: Path, folder: Path) -> Path:
     """A copy of the file of a behaviour in a folder; what is there already must be of the same controller."""
-    path = folder / source.name
+    home = source.parent
+    other = f"-{home.name}" if home.parent == comes_along().parent and home != comes_along() else ""
+    path = folder / f"{source.stem}{other}.h5"
     _make_once(path, lambda temporary: shutil.copyfile(source, temporary))
     with open_run_file(source) as run:
         _refuse_another(path, run, f"the behaviour {source.stem}")

@@ -30,7 +30,7 @@ def last_checkpoint(path: Path, name: str) -> tuple[int, Arrays]:
     """Step and state from which "learning", or a behaviour ("8min"), would go on; refuses if it has none."""
     with hdf5.reading(path) as file:
         growing = "commit" in file
-        kept = file.get(f"checkpoint/{name}")
+        kept = hdf5.branch(file, "checkpoint").get(name)
         state = None if growing or kept is None else unpack(hdf5.get(kept).tobytes())
     if growing:
         state = _usable(read_state(path))
@@ -64,7 +64,7 @@ def carry_over(source: Path, name: str, work: GrowingFile) -> None:
                 done += len(block)
         if name == "learning":
             frozen = marks(file, at)
-            for time, item in hdf5.members(file["frozen"]) if "frozen" in file else ():
+            for time, item in hdf5.members(hdf5.branch(file, "frozen")):
                 if isinstance(item, h5py.Group):
                     frozen[time] = read_frozen(item)
             for time, kept in frozen.items():

@@ -23,7 +23,8 @@ from experiments.errors import FileError, nearest
 from experiments.runfiles import checks
 from experiments.runfiles.atomic import is_still, real
 from experiments.runfiles.contents import FrozenState, Recording, Rows, frozen_arrays, marks, read_frozen
-from experiments.runfiles.hdf5 import attributes, get, members, naming_damage, open_hdf5
+from experiments.runfiles.growing import commit_in
+from experiments.runfiles.hdf5 import attributes, branch, get, members, naming_damage, open_hdf5
 from experiments.runfiles.results import check_result, read_result
 
 FORMAT = "selforg run"
@@ -101,8 +102,8 @@ class RunFile(AbstractContextManager["RunFile"]):
         """The stored result of a recorded behaviour, with its settings; None if there is none of it."""
         document = read_result(self.path, name)
         if document is None or document.get("recording") != self.identity(name):
-            inside = self._file.get("results", {})
             with naming_damage(self.path):
+                inside = branch(self._file, "results")
                 document = json.loads(get(inside[name])) if name in inside else None
             if document is not None:
                 document = check_result(document, self.path)
@@ -140,10 +141,10 @@ def open_run_file(path: str | Path) -> RunFile:
             raise FileError(f"{newer}; update selforg")
         learning = _recording(file, "learning")
         frozen = marks(file, learning.steps)
-        for name, item in members(file["frozen"]) if "frozen" in file else ():
+        for name, item in members(branch(file, "frozen")):
             if isinstance(item, h5py.Group):
                 frozen[name] = read_frozen(item)
-        behaviours = {name: _recording(file, f"behaviours/{name}") for name in file.get("behaviours", {})}
+        behaviours = {name: _recording(file, f"behaviours/{name}") for name in branch(file, "behaviours")}
         frozen = dict(sorted(frozen.items(), key=lambda pair: pair[1].minutes))
         config = checks.table(attrs, "config")
         checks.check_settings(config)
@@ -206,7 +207,7 @@ def _recording(file: h5py.File, name: str) -> Recording:
         raise ValueError(f"{name} is no recording")
     attrs, tracks = attributes(group), dict(members(group))
     if "commit" in file:
-        steps = int(file["commit"][0]) - int(attrs.get("transient", 0))
+        steps = commit_in(file)[0] - int(attrs.get("transient", 0))
         status, reason = "running", "not finished yet: run the same command again to go on"
     else:
         steps = checks.whole(attrs, "steps")

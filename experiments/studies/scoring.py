@@ -32,6 +32,8 @@ Row = dict[str, Any]
 """What a task returns for one run, with robot, controller, seed or time in front."""
 # Control steps that a rule must be able to take before many tasks are begun.
 FIRST_STEPS = 20
+CURVE_POINTS = 40
+LEAST_NULLS = 19
 COVERED = 0.5
 """A value must rest on at least this share of its scales. Complexity changes with scale, so a mean over less
 than half of the octaves says more about which of them are left than about the behaviour."""
@@ -57,6 +59,10 @@ class Yardstick:
     replicates: int = 30
     surrogate: bool = True
     """Whether to score a surrogate of the recording as well."""
+    curves: bool = field(default=False, metadata=ADDED)
+    """Whether to keep the complexities scale by scale, too."""
+    nulls: int = field(default=0, metadata=ADDED)
+    """Surrogates of the usual null with which E_core is compared; 0: none."""
 
 
 FROZEN = "behaviour.h5"
@@ -105,7 +111,12 @@ def yardstick(config: Any, robot: str) -> Yardstick:
             given = f"--{name} is {low:g} {high:g}"
             raise ExperimentError(f"{given}; 0 < smaller scale < larger scale < inf is needed")
     recorded, scales = (config.samples, config.transient, kind.sensor), (config.common, config.relative)
-    return Yardstick(*recorded, kind.tau, kind.m_max, *scales, surrogate=config.surrogates)
+    nulls = getattr(config, "nulls", None)
+    if nulls is not None and nulls < LEAST_NULLS:
+        why = f"with fewer than {LEAST_NULLS} surrogates no p-value can be as small as .05"
+        raise ExperimentError(f"--nulls is {nulls}; {why}; use more, or leave it out")
+    linear = getattr(config, "surrogates", False)
+    return Yardstick(*recorded, kind.tau, kind.m_max, *scales, surrogate=linear, nulls=nulls or 0)
 
 
 @task_named("experiments.behaviour:behaviour")
@@ -192,8 +203,16 @@ def quantified(series: Floats, wanted: Yardstick, seed: int) -> dict[str, Any]:
         result = q.quantify(series, replicates=wanted.replicates, choices=False, rng=seed, **options)
     except q.QuantifyError as error:
         return {"reason": f"cannot be quantified: {error}"}
-    options |= {"eta": wanted.eta, "surrogate": wanted.surrogate, "seed": seed}
-    return comparable(series, result, wanted.common, wanted.relative, **options)
+    options |= {"eta": wanted.eta, "surrogate": wanted.surrogate, "nulls": wanted.nulls, "seed": seed}
+    found = comparable(series, result, wanted.common, wanted.relative, **options)
+    return found | ({"curves": _curves(result)} if wanted.curves else {})
+
+
+def _curves(result: q.Quantification) -> dict[str, list[float]]:
+    """The complexities over scale, with the digits that a picture needs."""
+    parts, names = result.decomposition, ("eps", "E_state", "E_mem", "kappa")
+    every = max(1, len(parts.eps) // CURVE_POINTS)
+    return {name: [float(f"{x:.4g}") for x in getattr(parts, name)[::every]] for name in names}
 
 
 # What is read from the rows that tasks return.
@@ -206,12 +225,15 @@ def sensors_of(rows: Iterable[Row]) -> str:
 
 
 def value(row: Row, scales: str, quantity: str) -> float | None:
-    """A number of one run: a complexity on one kind of scales, "std", "PI", or E_core of its "surrogate".
+    """A number of one run: a complexity on one kind of scales, "std", "PI", E_core of its "surrogate", or its
+    "excess" over surrogates of the usual null, on scales of its own.
 
     None if it has none, or on too small a share of the scales.
     """
     if quantity == "surrogate":
         return value(row.get("surrogate", {}), scales, "E_core")
+    if quantity == "excess":
+        return (row.get("null") or {}).get("excess")
     numbers = row if quantity in ("std", "PI") else row.get(scales, {})
     found = numbers.get(quantity)
     return None if found is None or numbers.get("covered", 1.0) < COVERED else float(found)

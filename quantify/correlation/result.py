@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quantify.aliases import Counts, Floats
-from quantify.correlation.noise import Noise, noise_of
+from quantify.correlation.noise import SIZE, Noise, noise_of
 from quantify.errors import QuantifyError
 
 
@@ -44,6 +44,10 @@ class BlockCounts:
         """How far the correlation sums may be off by chance, and how to draw such errors."""
         return noise_of(self.close, self.total)
 
+    def cut(self, dimensions: slice, scales: slice) -> BlockCounts:
+        """Some embedding dimensions and scales alone."""
+        return BlockCounts(self.close[:, :, dimensions, scales], self.total)
+
     def resampled(self, rng: np.random.Generator) -> Floats:
         """The correlation sums with an error drawn anew, as another series of the same length would have it.
 
@@ -52,7 +56,8 @@ class BlockCounts:
         (m_max, n_eps) array
         """
         C = self.close.sum(axis=(0, 1)) / self.total.sum()
-        return np.asarray(C * np.exp(self.noise.draw(rng)))
+        error = self.noise.errors(self.noise.draws(1, rng), 1 / SIZE)[0]
+        return np.asarray(C * np.exp(error))
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,13 +138,14 @@ class CorrelationSums:
     def first(self, m_max: int) -> CorrelationSums:
         """The first embedding dimensions alone."""
         arrays = {name: getattr(self, name)[:m_max] for name in ("C", "pairs", "examined", "error")}
-        return replace(self, **arrays, blocks=None)
+        return replace(self, **arrays, blocks=self.blocks and self.blocks.cut(slice(m_max), slice(None)))
 
     def every(self, step: int) -> CorrelationSums:
         """Every so many scales alone, from the largest on."""
         names = ("C", "pairs", "examined", "error")
         arrays = {name: getattr(self, name)[:, ::step] for name in names}
-        return replace(self, eps=self.eps[::step], **arrays, blocks=None)
+        blocks = self.blocks and self.blocks.cut(slice(None), slice(None, None, step))
+        return replace(self, eps=self.eps[::step], **arrays, blocks=blocks)
 
     def resampled(self, rng: np.random.Generator) -> CorrelationSums:
         """These sums as another series of the same kind might give them (see `BlockCounts.resampled`).

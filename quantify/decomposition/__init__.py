@@ -3,6 +3,7 @@
 - `algorithm`: `decompose` itself
 - `result`: `Decomposition` at every scale, `ScalingRange` for the means over a range of scales
 - `terms`: smooth delta_h by its fits, find the eps-dependent terms m_l..m_u and their constants
+- `split`: all of that in one compiled pass, for one set of curves or for many
 - `ranges`: runs of deterministic scales, and how much each plausible range counts
 """
 

@@ -6,23 +6,19 @@ disagree, the numbers are followed; docs/quantifier.md lists these places.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 import quantify.decomposition.terms as terms
-from quantify.aliases import Floats
 from quantify.correlation import CorrelationSums
 from quantify.decomposition.result import Decomposition
+from quantify.decomposition.split import parts_at, slope_of_H_1, smooth_curves, split_rule, tidy
 from quantify.entropy_curves import entropies
 from quantify.errors import QuantifyError
 from quantify.scales import keep_scales, segment_length
-from quantify.segments import SegmentRule, as_segments, find_segments
+from quantify.segments import SegmentRule, as_segments
 
 S_MIN = (0.05, 0.1)
 """The thresholds among which the paper's own choices vary."""
-S_MIN_STEPS = 6
-"""Thresholds that an average over such an interval takes, both ends included."""
 
 
 def decompose(
@@ -96,37 +92,47 @@ def decompose(
         raise QuantifyError(
             f"m_max = {sums.m_max}; the decomposition needs at least 2 embedding dimensions (10 is usual)."
         )
-    thresholds = np.atleast_1d(s_min)
-    if thresholds.shape not in ((1,), (2,)) or not (thresholds > 0).all() or thresholds[0] > thresholds[-1]:
+    ends = np.atleast_1d(s_min)
+    if ends.shape not in ((1,), (2,)) or not (ends > 0).all() or ends[0] > ends[-1]:
         raise QuantifyError(f"s_min = {s_min}; it must be positive, or an interval (usual: .05 to .1).")
-    if len(thresholds) == 2:
-        thresholds = np.linspace(thresholds[0], thresholds[1], S_MIN_STEPS)
     if not 0 <= kappa_max <= 1:
         raise QuantifyError(f"kappa_max = {kappa_max}; it must lie in [0, 1] (usual: .5).")
     kept, eps_min_from = keep_scales(sums, eps_min)
     points = segment_length(kept, fit_octaves, fit_points)
-    rule = SegmentRule(points, quantile, sd_fraction, extension, overlap)
     derivative = derivative_points if derivative_points is not None else max(3, 2 * (points // 4) + 1)
     average = average_points if average_points is not None else points
     if derivative < 2 or average < 1:
         raise QuantifyError(
             f"derivative_points = {derivative} (at least 2), average_points = {average} (at least 1)."
         )
-    # 12 digits: 1 - .45 is meant to be .55 whatever its last bit.
-    threshold = round(1 - kappa_max, 12)
-
+    SegmentRule(points, quantile, sd_fraction, extension, overlap)  # refuses what makes no sense
+    settings = {
+        "eps_min": float(kept.eps[-1]) if eps_min is None else float(eps_min),
+        "eps_min_from": eps_min_from,
+        "s_min": s_min if len(ends) == 1 else tuple(float(end) for end in ends),
+        "kappa_max": kappa_max,
+        "fit_points": points,
+        "fit_octaves": fit_octaves if fit_points is None else None,
+        "quantile": quantile,
+        "remove_negative": remove_negative,
+        "sd_fraction": sd_fraction,
+        "extension": extension,
+        "overlap": overlap,
+        "derivative_points": derivative,
+        "average_points": average,
+        "d": kept.d,
+    }
+    rule = split_rule(settings)
     x = np.log(kept.eps)
-    raw = entropies(kept).delta_h
-    a, b, o, s, n = find_segments(x, raw, rule)
-    value, slope, status = terms.smooth(x, raw, a, b, o, s, n, derivative)
-    whole = slope_of_H_1(x, kept.C[0], points) if kept.d > 1 else np.ones_like(x)
-
+    curves = entropies(kept)
+    raw = curves.delta_h
+    fits, value, slope, status = smooth_curves(x, raw, rule)
+    a, b, o, s, n = fits
     negative = (value < -0.001).mean(axis=0)
-    value = np.nan_to_num(value)
-    if remove_negative:
-        value = np.maximum(value, 0.0)
+    tidy(value, remove_negative)
+    whole = slope_of_H_1(x, curves.H[0], points) if kept.d > 1 else np.ones_like(x)
     k = np.arange(1, len(raw) + 1)[:, None]
-    splits = [_split(x, raw, value, slope, (a, b, o, s, n), t, whole, threshold, average) for t in thresholds]
+    splits = [parts_at(x, raw, value, slope, fits, t, whole, rule) for t in rule.thresholds]
     det, E_state, E_eps, E_mem = np.mean([split[:4] for split in splits], axis=0)
     # Terms are whole numbers: those of the threshold in the middle.
     m_l, m_u, m_l_own, m_u_own, plateau = splits[(len(splits) - 1) // 2][4:]
@@ -142,7 +148,7 @@ def decompose(
         m_l_own=m_l_own,
         m_u_own=m_u_own,
         kappa=1 - det,
-        deterministic=det >= threshold,
+        deterministic=det >= rule.least,
         no_fit=(status != terms.FITTED).mean(axis=0),
         extrapolated=(status == terms.EXTRAPOLATED).mean(axis=0),
         negative=negative,
@@ -153,54 +159,5 @@ def decompose(
             as_segments(kept.eps, a[m, : n[m]], b[m, : n[m]], o[m, : n[m]], s[m, : n[m]])
             for m in range(len(raw))
         ),
-        settings={
-            "eps_min": float(kept.eps[-1]) if eps_min is None else float(eps_min),
-            "eps_min_from": eps_min_from,
-            "s_min": s_min if len(thresholds) == 1 else tuple(float(t) for t in thresholds[[0, -1]]),
-            "kappa_max": kappa_max,
-            "fit_points": points,
-            "fit_octaves": fit_octaves if fit_points is None else None,
-            "quantile": quantile,
-            "remove_negative": remove_negative,
-            "sd_fraction": sd_fraction,
-            "extension": extension,
-            "overlap": overlap,
-            "derivative_points": derivative,
-            "average_points": average,
-            "d": kept.d,
-        },
+        settings=settings,
     )
-
-
-def slope_of_H_1(x: Floats, C_1: Floats, points: int) -> Floats:
-    """Inverted slope of H_1 = -ln C_1 over windows of `points` steps around every scale, at least 1."""
-    H = -np.log(np.maximum(C_1, np.finfo(float).tiny))
-    i = np.arange(len(x))
-    low, high = np.maximum(i - points // 2, 0), np.minimum(i + (points + 1) // 2, len(x) - 1)
-    return np.maximum((H[high] - H[low]) / (x[low] - x[high]), 1.0)
-
-
-def _split(
-    x: Floats,
-    raw: Floats,
-    value: Floats,
-    slope: Floats,
-    fits: tuple[Any, ...],
-    s_min: float,
-    whole: Floats,
-    threshold: float,
-    average: int,
-) -> tuple[Any, ...]:
-    """The parts for one threshold: determinism, E_state, E_eps, E_mem, then the terms they rest on."""
-    m_l_own, m_u_own, det = terms.own_ranges(slope, s_min)
-    det /= whole
-    m_l, m_u = terms.inherited_ranges(m_l_own, m_u_own, det >= threshold, average)
-    a, b, o, s, n = fits
-    plateau = terms.plateaus(x, raw, a, b, o, s, n, s_min)
-    k = np.arange(1, len(raw) + 1)[:, None]
-    middle = (k >= m_l) & (k <= m_u)
-    constant = (k * plateau * middle).sum(axis=0)
-    E_state = (k * value * (k < m_l)).sum(axis=0) + constant
-    E_eps = (k * value * middle).sum(axis=0) - constant
-    E_mem = (k * value * (k > m_u)).sum(axis=0)
-    return det, E_state, E_eps, E_mem, m_l, m_u, m_l_own, m_u_own, plateau

@@ -123,3 +123,29 @@ def _weigh(x, E_core, E_raw, determinism):  # type: ignore[no-untyped-def]
             steps[j + 1] -= weight / m
     scale = 1 / total if total > 0 else 0.0
     return np.cumsum(steps[:n]), lo * scale, hi * scale, D * scale, drift * scale, widest
+
+
+@njit(cache=True)
+def plausible_numbers(x, parts, kappa_max, soft):  # type: ignore[no-untyped-def]
+    """E_state, E_mem, E_core and D over all plausible ranges, and the ln of their smallest and largest scale,
+    (n, 6), of many sets of curves at once.
+
+    `parts` is what `split_many` returns, `soft` how far kappa may be from its limit and yet not sure. NaN
+    where no scale is deterministic.
+    """
+    numbers = np.full((len(parts), 6), np.nan)
+    for r in range(len(parts)):
+        state, memory, raw = parts[r, 1], parts[r, 2], parts[r, 3].copy()
+        determinism = np.empty_like(x)
+        for i in range(len(x)):
+            determinism[i] = min(max((kappa_max + soft - (1 - parts[r, 0, i])) / (2 * soft), 0.0), 1.0)
+            if np.isnan(raw[i]):
+                raw[i] = 0.0
+        scales, lo, hi, D, _, _ = _weigh(x, state + memory, raw, determinism)
+        total = scales.sum()
+        if total > 0:
+            scales /= total
+            numbers[r, 0], numbers[r, 1] = (scales * state).sum(), (scales * memory).sum()
+            numbers[r, 2], numbers[r, 3] = numbers[r, 0] + numbers[r, 1], D
+            numbers[r, 4], numbers[r, 5] = lo, hi
+    return numbers

@@ -33,7 +33,7 @@ from quantify.plots.scale_curves import (
     predictive_information,
 )
 from quantify.plots.settling import convergence
-from quantify.plots.side_by_side import counts, groups
+from quantify.plots.side_by_side import counts, groups, plane
 from quantify.plots.style import MEMORY, SCALE, STATE, STOCHASTIC, STYLE, colour, colour_key, new_figure, note
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "new_figure",
     "note",
     "phase",
+    "plane",
     "predictive_information",
     "progress",
     "published",

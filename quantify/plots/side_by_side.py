@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Values = Mapping[str, Sequence[float | None]]
+Points = Sequence[tuple[float, float]]
 BESIDE = {"D": "dimension $D$", "std": "amplitude (std)", "PI": "predictive inf. [nats]"}
 
 
@@ -91,6 +92,39 @@ def counts(groups: Mapping[str, Mapping[str, int]], words: str) -> Figure:
     axes.invert_yaxis()
     axes.set_xlabel(words)
     figure.legend(loc="outside upper center", ncols=4, frameon=False)
+    return figure
+
+
+@styled
+def plane(panels: Mapping[str, Mapping[str, Points]], words: tuple[str, str]) -> Figure:
+    """Many behaviours as points in a plane, a panel for each group of them and a colour for each kind.
+
+    Parameters
+    ----------
+    panels : dict of dict of sequence
+        By title of the panel and kind the points.
+    words : (str, str)
+        What the axes are.
+
+    Examples
+    --------
+    >>> from quantify import plots
+    >>> figure = plots.plane({"early": {"slow": [(0.5, 1.0)]}, "late": {"quick": [(2.0, 3.0)]}}, ("D", "E"))
+    >>> [ax.get_title(loc="left") for ax in figure.axes]
+    ['early', 'late']
+    """
+    figure = new_figure(2.8 * max(2, len(panels)), 3.4)
+    axes = np.atleast_1d(figure.subplots(1, len(panels), sharex=True, sharey=True))
+    kinds = list(dict.fromkeys(kind for groups in panels.values() for kind in groups))
+    for ax, (title, points) in zip(axes, panels.items(), strict=True):
+        for i, kind in enumerate(kinds):
+            x, y = np.array(points.get(kind) or [(np.nan, np.nan)], dtype=float).T
+            ax.plot(x, y, "o", ms=3.5, alpha=0.7, mew=0, color=f"C{i}", label=kind)
+        ax.set_title(title)
+        ax.set_xlabel(words[0])
+    axes[0].set_ylabel(words[1])
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(kinds), frameon=False)
     return figure
 
 

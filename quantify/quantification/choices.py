@@ -13,7 +13,7 @@ from quantify.aliases import Floats, Progress
 from quantify.correlation import CorrelationSums, correlation_sums
 from quantify.decomposition import decompose
 from quantify.errors import QuantifyError
-from quantify.quantification.uncertainty import Span, read
+from quantify.quantification.uncertainty import Span, read, replicated
 from quantify.quantification_data import QUANTITIES
 
 TAU_SHARES = (0.75, 1.25)
@@ -22,6 +22,8 @@ M_SAMPLES, TAU_SAMPLES = 10_000, 20_000
 """Samples of the middle of a longer series that are enough to tell what a choice does. The delay, whose
 scatter is part of the sampling error, needs more: state complexity shows at small scales only.
 """
+DRAWS = 20
+"""Draws for a number that does not jump. Its error is not asked for."""
 
 
 def vary(
@@ -29,6 +31,8 @@ def vary(
     counted: CorrelationSums,
     given: Span,
     progress: Progress | None = None,
+    *,
+    largest: bool = True,
     **decomposition: Any,
 ) -> tuple[dict[str, Floats], Floats]:
     """What other choices of tau and m_max add to the four numbers.
@@ -37,6 +41,8 @@ def vary(
     ----------
     counted : CorrelationSums
         Of the whole series, with the delay and m_max that were chosen.
+    largest : bool
+        Whether to vary m_max at all.
 
     Returns
     -------
@@ -46,45 +52,51 @@ def vary(
     """
     tau, m_max, eps, theiler = counted.tau or 1, counted.m_max, counted.eps, counted.theiler
     taus = sorted({max(1, round(share * tau)) for share in TAU_SHARES} - {tau})
-    ms = tuple(m_max + step for step in M_STEPS if m_max + step >= 2)
-    done, total = 0, 1 + len(taus) + (1 if taus and len(series) > TAU_SAMPLES else 0)
+    ms = tuple(m_max + step for step in M_STEPS if m_max + step >= 2) if largest else ()
+    blocks = 0 if counted.blocks is None else len(counted.blocks.total)
+    whole = len(series) <= TAU_SAMPLES
+    done, total = 0, int(largest) + len(taus) + int(bool(taus) and not whole)
 
-    def numbers(samples: int, delay: int, largest: int, ms: tuple[int, ...], grid: Floats) -> list[Floats]:
-        """The four numbers for each m in ms, from one count."""
+    def count(samples: int, delay: int, most: int, grid: Floats) -> CorrelationSums | None:
         nonlocal done
         start = max(0, (len(series) - samples) // 2)
         part = series[start : start + samples]
         try:
-            sums = correlation_sums(part, tau=delay, m_max=largest, eps=grid, theiler=theiler, blocks=0)
-            found = [_numbers(sums.first(m), given, decomposition) for m in ms]
+            sums = correlation_sums(part, tau=delay, m_max=most, eps=grid, theiler=theiler, blocks=blocks)
         except QuantifyError:
-            found = [np.full(len(QUANTITIES), np.nan) for _ in ms]
+            sums = None
         done += 1
         if progress is not None:
             progress(done, total)
-        return found
+        return sums
 
-    base, *others = numbers(M_SAMPLES, tau, max(ms), (m_max, *ms), eps)
-    choices = {"m_max": np.array(others).reshape(-1, len(QUANTITIES)) - base}
+    choices = {"m_max": np.zeros((0, len(QUANTITIES)))}
+    if largest:
+        own = count(M_SAMPLES, tau, max(ms), eps)
+        base, *others = (_numbers(own and own.first(m), given, decomposition) for m in (m_max, *ms))
+        choices["m_max"] = np.array(others).reshape(-1, len(QUANTITIES)) - base
     slope = np.zeros(len(QUANTITIES))
     if not taus:
         return {"tau": np.zeros((0, len(QUANTITIES))), **choices}, slope
     # Every second scale is enough for a difference.
-    if len(series) <= TAU_SAMPLES:
-        at = [_numbers(counted.every(2), given, decomposition)]
-    else:
-        at = numbers(TAU_SAMPLES, tau, m_max, (m_max,), eps[::2])
-    for delay in taus:
-        at += numbers(TAU_SAMPLES, delay, m_max, (m_max,), eps[::2])
+    own = counted.every(2) if whole else count(TAU_SAMPLES, tau, m_max, eps[::2])
+    at = [_numbers(own, given, decomposition)]
+    at += [_numbers(count(TAU_SAMPLES, delay, m_max, eps[::2]), given, decomposition) for delay in taus]
     usable = np.isfinite(at).all(axis=1)
     if usable.sum() > 1:
         slope = np.polynomial.polynomial.polyfit(np.log([tau, *taus])[usable], np.array(at)[usable], 1)[1]
     return {"tau": np.array(at[1:]) - at[0], **choices}, slope
 
 
-def _numbers(sums: CorrelationSums, given: Span, decomposition: dict[str, Any]) -> Floats:
-    """The four numbers of correlation sums; NaN if they do not allow for any."""
+def _numbers(sums: CorrelationSums | None, given: Span, decomposition: dict[str, Any]) -> Floats:
+    """The four numbers of correlation sums, as they are quoted; NaN if these do not allow for any."""
     try:
-        return read(decompose(sums, **decomposition), given)
+        if sums is None:
+            return np.full(len(QUANTITIES), np.nan)
+        parts = decompose(sums, **decomposition)
     except QuantifyError:
         return np.full(len(QUANTITIES), np.nan)
+    drawn = None if given else replicated(sums, parts, None, True, DRAWS, np.random.default_rng(0))
+    return (
+        read(parts, given) if drawn is None or not drawn[0].usable.any() else drawn[0].mean[: len(QUANTITIES)]
+    )

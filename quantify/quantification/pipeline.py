@@ -92,7 +92,8 @@ def quantify(
     s_min : float or (float, float)
         As in `decompose`; by default the parts are averaged over the usual interval.
     replicates : int
-        Number of series of the same kind that are drawn for the sampling error; 0 leaves it out.
+        Number of errors that are drawn, up and down and in two sizes, for the number quoted and its sampling
+        error; 0 leaves it out. With fewer than 50, the error is rough.
     choices : bool
         Whether to find out what another delay and another m_max would give, from at most 10,000 samples.
     stationarity : bool
@@ -162,16 +163,18 @@ def quantify(
     sums = correlation_sums(x, tau=tau, **counting, progress=_part(progress, *shares[:2]))
     varied: dict[str, Floats] = {}
     slope: Floats | float = 0.0
-    if choices:
+    if choices or scatter > 0:
         given = None if eps_range is None else (eps_range[0] / report.scale, eps_range[1] / report.scale)
         varied, slope = vary(
             x,
             sums,
             given,
             _part(progress, *shares[1:3]),
+            largest=choices,
             s_min=s_min,
             **decomposition,
         )
+        varied = varied if choices else {}
     result = _assemble(
         _in_units(sums, report.scale),
         eps_range=eps_range,

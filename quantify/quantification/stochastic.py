@@ -14,9 +14,10 @@ import numpy as np
 
 from quantify.aliases import Floats
 from quantify.correlation import CorrelationSums
+from quantify.correlation.noise import covariance
 from quantify.decomposition import Decomposition
 from quantify.errors import QuantifyError
-from quantify.noise import small_scale_limit
+from quantify.noise import SmallScaleLimit, small_scale_limit
 from quantify.quantification.result import Quantification
 from quantify.quantification.uncertainty import LEAST_ERROR
 from quantify.quantification_data import Estimate, Limit
@@ -25,8 +26,8 @@ LEAST_OCTAVES = 1.0
 """Stochastic scales, from the smallest on, that make the limit worth a look."""
 SURE = 2.0
 """More steps of memory count if they add this many standard errors."""
-REPLICATES = 50
-"""Draws for the limit, which is smooth: its standard error needs few."""
+REPLICATES = 200
+"""Draws that tell how often each m is the one."""
 
 
 def stochastic_below(parts: Decomposition) -> float | None:
@@ -92,26 +93,22 @@ def _limit(
 
     first, last = (2, sums.m_max) if curve == "E" else (1, sums.m_max // 2)
 
-    def values(some: CorrelationSums) -> list[float]:
-        found = []
-        for m in range(first, last + 1):
-            try:
-                found.append(small_scale_limit(some, curve, m).value)
-            except QuantifyError:
-                found.append(math.nan)
-        return found
-
-    own = np.array(values(sums))
-    known = int(np.argmin(np.isfinite(own))) if not np.isfinite(own).all() else len(own)
-    if known == 0:
+    found: list[SmallScaleLimit] = []
+    for m in range(first, last + 1):
+        try:
+            found.append(small_scale_limit(sums, curve, m))
+        except QuantifyError:
+            break
+    if not found:
         return None
-    own = own[:known]
+    own = np.array([limit.value for limit in found])
     if not replicates or sums.blocks is None:
-        return Limit(float(own[-1]), math.nan, (math.nan, math.nan), first + known - 1)
-    errors = np.array([values(sums.resampled(rng))[:known] for _ in range(replicates)]) - own
-    errors = errors[np.isfinite(errors).all(axis=1)]
-    if len(errors) < 2:
-        return Limit(float(own[-1]), math.nan, (math.nan, math.nan), first + known - 1)
+        return Limit(float(own[-1]), math.nan, (math.nan, math.nan), first + len(own) - 1)
+    # A limit is a sum over the curve, a curve one over ln C: what pairs of blocks add to it needs no draws.
+    noise = sums.blocks.noise
+    added = np.column_stack([_added(noise.chance, limit) for limit in found])
+    spread = covariance(added, noise.blocks)
+    errors = rng.multivariate_normal(np.zeros(len(own)), spread, size=replicates, method="eigh")
     share = soft_stop(own, errors)
     value = float(share @ own)
     again = own + errors
@@ -119,6 +116,15 @@ def _limit(
     error = max(float(np.std(drawn, ddof=1)), LEAST_ERROR)
     wide = float(t.ppf(0.975, sums.blocks.noise.freedom)) * error
     return Limit(value, error, (value - wide, value + wide), first + int(np.argmax(share)))
+
+
+def _added(chance: Floats, limit: SmallScaleLimit) -> Floats:
+    """What every pair of blocks adds to a limit, (P,), if it adds `chance`, (P, m_max, n_eps), to ln C."""
+    m = limit.m
+    if limit.curve == "PI":  # 2 H_m - H_2m
+        return np.asarray((chance[:, 2 * m - 1] - 2 * chance[:, m - 1]) @ limit.shares)
+    # m H_{m-1} - (m - 1) H_m
+    return np.asarray(((m - 1) * chance[:, m - 1] - m * chance[:, m - 2]) @ limit.shares)
 
 
 def soft_stop(values: Floats, errors: Floats) -> Floats:

@@ -4,7 +4,7 @@ Chance: errors of the correlation sums are drawn again and again (`quantify.corr
 alike, and each time everything is done anew, the choice of the ranges included. Fits, terms and ranges are
 choices, and the numbers of one series jump where a choice tips over. Their mean over the draws does not: it
 is the number to quote (Efron 2014, "Estimation and accuracy after model selection": bagging), and its
-standard error is what it owes to every block of the series, by regression on how much the blocks counted in
+standard error is what it owes to the pairs of blocks of the series, by regression on how much they counted in
 the draws. Student's factor for the number of blocks makes that a 95 % interval.
 """
 
@@ -20,14 +20,19 @@ import numpy as np
 
 from quantify.aliases import Bools, Floats, Progress
 from quantify.correlation import CorrelationSums
+from quantify.correlation.noise import SIZE, WIDER, Noise, variances
 from quantify.decomposition import Decomposition, ScalingRange, decompose
-from quantify.decomposition.algorithm import S_MIN, S_MIN_STEPS
-from quantify.decomposition.result import resolved_arguments
+from quantify.decomposition.algorithm import S_MIN
+from quantify.decomposition.ranges import line_through, plausible_numbers
+from quantify.decomposition.result import SOFT, resolved_arguments
+from quantify.decomposition.split import S_MIN_STEPS, split_many, split_rule
 from quantify.errors import QuantifyError
 from quantify.quantification_data import QUANTITIES, Estimate
 
 # No error is claimed to be smaller: rounding, and a draw in a thousand that is different.
 LEAST_ERROR = 0.001
+# Draws of each size that make a regression worth while.
+LEAST_DRAWS = 50
 
 Span = tuple[float, float] | None
 
@@ -52,18 +57,25 @@ def quoted_range(parts: Decomposition, given: Span, region: bool = True) -> Scal
 
 @dataclass(frozen=True)
 class Replicates:
-    """The four numbers of series of the same kind, drawn in pairs with opposite errors.
+    """The four numbers with errors of the correlation sums that were drawn, up and down alike.
 
     Attributes
     ----------
-    up, down : (n, 4) arrays
-    weights : (n, B) array
-        How much more the blocks of the series counted in `up`, and how much less in `down`.
+    noise : Noise
+    draws : (n, P) array
+        What makes the errors.
+    up, down : (n, k) arrays
+        The four numbers with these errors and with the opposite ones, and over all plausible ranges the ln of
+        where these begin and end.
+    size : float
+        Variance of the errors in units of the usual one.
     """
 
+    noise: Noise
+    draws: Floats
     up: Floats
     down: Floats
-    weights: Floats
+    size: float = 1.0
 
     @cached_property
     def usable(self) -> Bools:
@@ -72,41 +84,31 @@ class Replicates:
 
     @property
     def mean(self) -> Floats:
-        """Mean over all draws, (4,); opposite errors cancel, so that few draws are enough."""
+        """Mean over all draws, (k,); opposite errors cancel, so that few draws are enough."""
         both = (self.up + self.down)[self.usable] / 2
         return both.mean(axis=0) if len(both) else np.full(self.up.shape[1], np.nan)
 
     @property
-    def plain_error(self) -> Floats:
-        """Standard error of the numbers of one series, (4,).
-
-        Half the difference of two opposite draws: what both have in common is not chance of this kind, but
+    def half(self) -> Floats:
+        """Half the difference of opposite draws. What both have in common is not chance of this kind, but
         what an error does whichever way it goes, and the series has one such error already.
         """
-        half = self._half
-        return np.sqrt((half**2).mean(axis=0)) if len(half) > 1 else np.full(self.up.shape[1], np.nan)
-
-    @property
-    def mean_error(self) -> Floats:
-        """Standard error of `mean`, (4,): what it owes to the blocks, by regression on their weights.
-
-        half the difference = weights @ influence + rest, and the variance is the sum of the squared
-        influences, less what the rest adds to it by chance; what could hide behind that chance is the least
-        that is claimed. Without twice as many pairs as blocks, the whole scatter.
-        """
-        half, weights = self._half, self.weights[self.usable]
-        n, B = weights.shape
-        if n < 2 * B:
-            return self.plain_error
-        inverse = np.linalg.pinv(weights)  # weights add up to 0: their rank is B - 1
-        influence = inverse @ half
-        rest = ((half - weights @ influence) ** 2).sum(axis=0) / (n - B + 1)
-        by_chance = rest * (inverse**2).sum()
-        return np.sqrt(np.maximum((influence**2).sum(axis=0) - by_chance, by_chance))
-
-    @property
-    def _half(self) -> Floats:
         return ((self.up - self.down) / 2)[self.usable]
+
+    @property
+    def scatter(self) -> Floats:
+        """Standard error of the numbers of one series, (k,): their scatter over the draws, as if in
+        proportion to the errors.
+        """
+        half = self.half
+        if len(half) < 2:
+            return np.full(self.up.shape[1], np.nan)
+        return np.sqrt((half**2).mean(axis=0) / (SIZE * self.size))
+
+    @property
+    def added(self) -> Floats:
+        """What every pair of blocks adds to `mean`, (P, k)."""
+        return self.noise.added(self.draws[self.usable], self.half, self.size)
 
 
 def replicated(
@@ -117,33 +119,66 @@ def replicated(
     n: int,
     rng: np.random.Generator,
     progress: Progress | None = None,
-) -> Replicates:
-    """n series of the same kind, in n / 2 pairs; scales and widths as resolved for this one."""
-    options = resolved_arguments(parts.settings)
-    pairs = (n + 1) // 2
-    noise = sums.blocks.noise if sums.blocks is not None else None
-    numbers = np.full((2, pairs, len(QUANTITIES)), np.nan)
-    weights = np.zeros((pairs, 0 if noise is None else noise.freedom + 1))
-    for i in range(pairs if noise is not None else 0):
-        assert noise is not None
-        weights[i] = noise.weights(rng)
-        error = noise.error(weights[i])
-        for side, drawn in enumerate((error, -error)):
-            numbers[side, i] = read(decompose(sums.off_by(drawn), **options), given, region)
+) -> tuple[Replicates, Replicates] | None:
+    """Two sets of n errors, the second wider (`WIDER`); scales and widths as resolved for this series."""
+    if sums.blocks is None or n < 1:
+        return None
+    noise, found = sums.blocks.noise, []
+    for size in (1.0, WIDER):
+        draws = noise.draws(n, rng)
+        errors = noise.errors(draws, size)
+        up, down = (read_many(sums, parts, error, given, region) for error in (errors, -errors))
+        found.append(Replicates(noise, draws, up, down, size))
         if progress is not None:
-            progress(i + 1, pairs)
-    return Replicates(numbers[0], numbers[1], weights)
+            progress(len(found), 2)
+    return found[0], found[1]
 
 
-def quoted_numbers(quoted: ScalingRange, drawn: Replicates) -> tuple[ScalingRange, Floats]:
+def read_many(
+    sums: CorrelationSums, parts: Decomposition, errors: Floats, given: Span, region: bool = True
+) -> Floats:
+    """`read` of the decompositions of sums with errors of ln C, (n, m_max, n_eps), as `Replicates` has it."""
+    kept, x = len(parts.eps), np.log(parts.eps)
+    with np.errstate(divide="ignore"):
+        ln_C = np.where(sums.C > 0, np.log(sums.C), np.nan)[:, :kept]
+    curves = split_many(x, 0.0 - (ln_C + errors[..., :kept]), split_rule(parts.settings))
+    if given is None and region:
+        return np.asarray(plausible_numbers(x, curves, float(parts.settings["kappa_max"]), SOFT))
+    r = quoted_range(parts, given, region)
+    if r is None:
+        return np.full((len(errors), len(QUANTITIES)), np.nan)
+    inside = (parts.eps >= r.lo) & (parts.eps <= r.hi)
+    state, memory = curves[:, 1, inside].mean(axis=1), curves[:, 2, inside].mean(axis=1)
+    D = [line_through(x[inside], raw)[0] for raw in curves[:, 3, inside]]
+    return np.column_stack([state, memory, state + memory, D])
+
+
+def quoted_numbers(
+    quoted: ScalingRange, drawn: tuple[Replicates, Replicates] | None
+) -> tuple[ScalingRange, Floats]:
     """The numbers to quote, and their standard errors.
 
-    Over all plausible ranges: the mean over the draws. Over given scales: the numbers there.
+    Over all plausible ranges: the mean over the draws, also of where these begin and end, with the error
+
+        variance of f(x) = integral over t from 0 to 1 of  gradient(x) . covariance . E gradient(x_t)
+
+    where x_t has the correlation t with x. That holds for any smooth f of normal x. The gradient at x_t, on
+    average, is that of the mean over wider errors; 1 - t² is 2/3 on average, and so is the width that is
+    added. The gradient alone, squared, would overstate the error of a number that goes up and down with the
+    data. Over given scales: the numbers there, with the scatter over the draws.
     """
-    if not quoted.default or not drawn.usable.any():
-        return quoted, drawn.plain_error
-    E_state, E_mem, E_core, D = drawn.mean.tolist()
-    return replace(quoted, E_state=E_state, E_mem=E_mem, E_core=E_core, D=D), drawn.mean_error
+    if drawn is None:
+        return quoted, np.full(len(QUANTITIES), np.nan)
+    near, wide = drawn
+    if not quoted.default or not near.usable.any():
+        return quoted, near.scatter[: len(QUANTITIES)]
+    E_state, E_mem, E_core, D, lo, hi = near.mean.tolist()
+    ends = {"lo": math.exp(lo), "hi": math.exp(hi), "octaves": (hi - lo) / math.log(2)}
+    quoted = replace(quoted, E_state=E_state, E_mem=E_mem, E_core=E_core, D=D, **ends)
+    if min(near.usable.sum(), wide.usable.sum()) < LEAST_DRAWS:
+        return quoted, near.scatter[: len(QUANTITIES)]
+    found = variances(near.added, near.noise.blocks, wide.added).total
+    return quoted, np.sqrt(np.maximum(found, 0.0))[: len(QUANTITIES)]
 
 
 def estimates(

@@ -173,12 +173,46 @@ def _find_dataset(file: h5py.File, source: str, dataset: str) -> str:
     return dataset
 
 
+def _check_part(file: h5py.File, part: Any, folder: Path, source: str) -> None:
+    """What a virtual dataset is made of is there; HDF5 would fill in what is not."""
+    words = f"{source} is made of {part.file_name}"
+    if part.file_name == ".":
+        _check_extent(file, part, words)
+        return
+    if not (folder / part.file_name).exists():
+        raise QuantifyError(f"{words}, which does not exist")
+    with _opened(folder / part.file_name, part.file_name) as other:
+        _check_extent(other, part, words)
+
+
+def _check_extent(file: h5py.File, part: Any, words: str) -> None:
+    item = file.get(part.dset_name)
+    shape = getattr(item, "shape", None)
+    try:
+        last = part.src_space.get_select_bounds()[1]
+        there = shape is not None and len(shape) == len(last) and all(np.less(last, shape))
+    except (ValueError, RuntimeError):  # all of it, whose size is not stored, or what there is in the end
+        there = shape is not None and item.size >= _points(part)
+    if not there:
+        raise QuantifyError(f"{words}, in which {part.dset_name} is missing or too short")
+
+
+def _points(part: Any) -> int:
+    """How many numbers of a virtual dataset are taken from a part; 0 if it grows with the part."""
+    try:
+        return int(part.vspace.get_select_npoints())
+    except RuntimeError:
+        return 0
+
+
 def _check_whole(file: h5py.File, found: h5py.Dataset, data: bytes | Path, source: str) -> None:
     """Rows that are not there are not read as numbers."""
-    folder = data.parent if isinstance(data, Path) else Path()
-    for part in found.virtual_sources() if found.is_virtual else ():
-        if part.file_name != "." and not (folder / part.file_name).exists():
-            raise QuantifyError(f"{source} is made of {part.file_name}, which does not exist")
+    parts = found.virtual_sources() if found.is_virtual else []
+    for part in parts:
+        _check_part(file, part, data.parent if isinstance(data, Path) else Path(), source)
+    points = [_points(part) for part in parts]
+    if parts and all(points) and sum(points) < found.size:
+        raise QuantifyError(f"{source} is made of parts that do not cover it; put together all that it has")
     if "commit" in file and "every" in found.attrs:
         raise QuantifyError(
             f"{source} is a run that is not finished: rows beyond its end are empty; run the command that "

@@ -27,21 +27,41 @@ def content(folder: Path) -> dict[str, str]:
 
 
 def parts(path: Path) -> dict[str, str]:
-    """Attributes and values of all that an HDF5 file holds."""
+    """Attributes and values of all that an HDF5 file holds; of a branch that cannot be read, its name."""
     found: dict[str, str] = {}
 
-    def look(name: str, item: h5py.Group | h5py.Dataset) -> None:
+    def look(name: str, item: h5py.Group | h5py.Dataset, above: tuple[int, ...]) -> None:
         try:
-            found[f"/{name}@"] = repr({k: v for k, v in attributes(item).items() if k != "created"})
+            found[f"{name}@"] = repr({k: v for k, v in attributes(item).items() if k != "created"})
             if isinstance(item, h5py.Dataset):
-                found[f"/{name}"] = repr((item.shape, np.asarray(item[()]).tobytes()))
+                found[name] = repr((item.shape, np.asarray(item[()]).tobytes()))
+            elif isinstance(item, h5py.Group):
+                above = (*above, h5py.h5o.get_info(item.id).addr)
+                for one in item:
+                    below(item, name, one, above)
         except DAMAGE:
-            found[f"/{name}"] = UNREADABLE
+            found[name] = UNREADABLE
+
+    def below(group: h5py.Group, name: str, one: str, above: tuple[int, ...]) -> None:
+        try:
+            item = group[one]
+            back = h5py.h5o.get_info(item.id).addr in above
+        except DAMAGE:
+            found[f"{name.rstrip('/')}/{one}"] = UNREADABLE
+            return
+        if not back:
+            look(f"{name.rstrip('/')}/{one}", item, above)
 
     try:
         with h5py.File(path, locking=False) as file:
-            look("", file)
-            file.visititems(look)
+            look("/", file, ())
     except DAMAGE:
         found["/"] = UNREADABLE
     return found
+
+
+def is_lost(name: str, found: dict[str, str]) -> bool:
+    """Whether a part is gone, though all above it can be read."""
+    above = [name[: at + 1] for at, letter in enumerate(name) if letter == "/"]
+    known = {found.get(one.rstrip("/"), found.get(one)) for one in above}
+    return name not in found and UNREADABLE not in known

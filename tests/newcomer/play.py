@@ -27,9 +27,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 README = Path(__file__).parents[2] / "README.md"
+PAGES = (("tutorial/robot", "tutorial/series", "howto/show", "howto/agent"), ("howto/resume", "howto/rule"))
+"""Those that are read one after the other, in a folder."""
 SELFORG = Path(sys.executable).with_name("selforg")
 # What is added to a recipe of the README, and what its words become, so that it takes seconds.
 SMALL = [
+    (r"^selforg learn hexapod$", "selforg learn hexapod --minutes 0.3 --freeze 0.1 0.2 0.3"),
+    (r"^(selforg progress .*)", r"\1 --minutes 0.3 --freeze 0.1 0.2 0.3"),
+    (r"(selforg progress .*)--samples 60000 --transient 5000", r"\1--samples 3000 --transient 100"),
+    (r"(selforg record .*)--samples 60000 --transient 5000", r"\1--samples 3000 --transient 100"),
+    (r"--surrogates 99", "--surrogates 19"),
+    (r"lorenz.csv --sensor x --m-max 10", "lorenz.csv --sensor x --m-max 4 --stop 3000"),
     (r"--minutes 8 --freeze 2 4 8", "--minutes 0.3 --freeze 0.1 0.2 0.3"),
     (r"--minutes 16 --freeze 2 4 8 16", "--minutes 0.4 --freeze 0.1 0.2 0.3 0.4"),
     (r"--minutes 2 --freeze 2$", "--minutes 0.1 --freeze 0.1"),
@@ -151,10 +159,14 @@ def small(recipe: str) -> str:
     return recipe
 
 
-def blocks(kind: str) -> list[str]:
-    """The blocks of code of the README of a kind ("" for commands)."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", README.read_text(encoding="utf-8"), re.S | re.M)
-    return [text for one, text in found if one == kind]
+def blocks(kind: str, page: Path = README) -> list[str]:
+    """The blocks of code of a page of a kind ("" for commands)."""
+    return [text for one, text in all_blocks(page) if one == kind]
+
+
+def all_blocks(page: Path) -> list[tuple[str, str]]:
+    """Kind and text of the blocks of code of a page, in their order."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.S | re.M)
 
 
 def data(newcomer: Newcomer) -> None:
@@ -280,7 +292,28 @@ def again(newcomer: Newcomer) -> None:
     newcomer.expect(bool(re.search(r"[\d,]+ of [\d,]+ rows", saved.out)), "what is lost is not counted")
 
 
-PARTS: tuple[Callable[[Newcomer], None], ...] = (recipes, wrong, in_the_way, own_rule, again)
+def pages(newcomer: Newcomer) -> None:
+    """Every command and every block of Python of the tutorial and the how-to pages, each in its order."""
+    home = newcomer.folder
+    for number, some in enumerate(PAGES):
+        newcomer.folder = home / f"pages-{number}"
+        newcomer.folder.mkdir()
+        for page in some:
+            for kind, text in all_blocks(README.parent / "docs" / f"{page}.md"):
+                if kind == "python" and text.startswith("# my_rules.py"):
+                    newcomer.writes("my_rules.py", text)
+                elif kind == "python":
+                    newcomer.writes("block.py", text)
+                    newcomer.types(f"{sys.executable} block.py")
+                elif not kind:
+                    for line in text.splitlines():
+                        newcomer.types(small(line))
+    newcomer.folder = home
+    for name in ("jump.mp4", "report.html", "lorenz.html", "strip.png", "figures.pdf", "figure.pdf"):
+        newcomer.expect((home / "pages-0" / name).exists(), f"{name} is missing")
+
+
+PARTS: tuple[Callable[[Newcomer], None], ...] = (recipes, pages, wrong, in_the_way, own_rule, again)
 
 
 def main() -> int:

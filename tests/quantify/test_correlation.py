@@ -14,6 +14,7 @@ from quantify import QuantifyError, entropies
 from quantify.correlation import CorrelationSums, correlation_sums, estimate, random_pairs
 from quantify.correlation.bins import CELL_SHIFT, LEAST, UNSETTLED, make_bins, make_cells
 from quantify.correlation.choose_shares import groups
+from quantify.correlation.noise import covariance, variances
 from quantify.correlation.pairs import PairProblem, Threads
 from quantify.correlation.random_pairs import draw_pairs
 from quantify.correlation.strips import count_in_classes
@@ -278,11 +279,25 @@ def test_noise_equals_the_analysis_of_variance() -> None:
     noise = sums.blocks.noise
     for m, k in ((0, 0), (0, 1), (1, 0), (1, 1)):
         of_points, of_pairs = naive.noise_of_pairs(sums.blocks.close[:, :, m, k], sums.blocks.total)
-        assert noise.of_points[m, k] == pytest.approx(of_points, rel=1e-9)
-        assert noise.of_pairs[m, k] == pytest.approx(of_pairs, rel=1e-9)
-    drawn = [noise.draw(np.random.default_rng(seed)) for seed in range(2000)]
-    # 2,000 draws: a standard deviation is known to 1.6 %.
-    np.testing.assert_allclose(np.std(drawn, axis=0), noise.sd, rtol=0.08)
+        assert noise.variances.points[m, k] == pytest.approx(of_points, rel=1e-9)
+        assert noise.variances.pairs[m, k] == pytest.approx(of_pairs, rel=1e-9)
+    # Errors that are drawn: pairs of blocks count more or less, with a variance of 1.5 for each block of
+    # theirs, in common, and of .5 alone. 4,000 draws: a standard deviation is known to 1.1 %.
+    drawn = noise.errors(noise.draws(4000, np.random.default_rng(0)))
+    a, b = np.triu_indices(8)
+    chance = noise.chance.reshape(len(a), -1)
+    expected = 0.5 * (chance**2).sum(axis=0)
+    for block in range(8):
+        expected += 1.5 * chance[(a == block) | (b == block)].sum(axis=0) ** 2
+    np.testing.assert_allclose(drawn.reshape(4000, -1).std(axis=0), np.sqrt(expected), rtol=0.05)
+
+
+def test_a_covariance_has_the_variances_on_its_diagonal() -> None:
+    """Of numbers one by one; and of two that are the same, all entries are."""
+    z = np.random.default_rng(0).standard_normal((36, 1)) + np.arange(36)[:, None] % 8
+    one = covariance(z, 8)[0, 0]
+    assert one == pytest.approx(variances(z, 8).total[0], rel=1e-6)
+    np.testing.assert_allclose(covariance(np.hstack([z, z]), 8), np.full((2, 2), one), rtol=1e-6)
 
 
 def test_what_repeats_itself_is_no_noise() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quantify import QuantifyError, correlation_sums, crossover, read_tisean
-from quantify.systems import Henon
+from quantify import QuantifyError, correlation_sums, crossover, read_tisean, small_scale_limit
+from quantify.systems import ARMA, Henon
 from tests.known_sums import make_sums
 
 ORIGINAL = Path(__file__).parents[3] / "shared" / "data" / "original"
@@ -67,3 +67,18 @@ def test_crossover_on_the_authors_data(name, expected):
     sums = replace(sums, examined=sums.examined * 0 + 5 * 10**11)
     found = crossover(sums, m=4, pairs=10_000, plateau_m=9, plateau=(1.0, 2.5))
     assert found == pytest.approx(expected, abs=0.005)
+
+
+def test_the_shares_of_a_limit_are_its_slopes_over_the_curve():
+    """Of a bent curve the bend follows the data as well: move one scale a little and fit again."""
+    sums = correlation_sums(ARMA((0.5,), (0.7,)).sample(4000, 3), tau=1, m_max=4, theiler=4)
+    limit = small_scale_limit(sums, "PI", 2)
+    assert np.isfinite(limit.bend)
+    inside = np.flatnonzero(limit.shares)
+    smooth = np.linspace(-1, 1, len(inside)) ** 2  # moves value, slope and bend
+    step = np.zeros(sums.C.shape)
+    step[3, inside] = 0.05 * smooth  # PI_2 = 2 H_2 - H_4 = 2 H_2 + ln C_4
+    moved = [small_scale_limit(sums.off_by(sign * step), "PI", 2).value for sign in (1, -1)]
+    expected = float(limit.shares[inside] @ smooth) * 0.05
+    # Bends are tried in steps of 12 %: the fit follows in steps.
+    assert (moved[0] - moved[1]) / 2 == pytest.approx(expected, rel=0.25)

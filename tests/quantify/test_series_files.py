@@ -336,6 +336,7 @@ def test_what_is_no_table_is_refused_in_words(tmp_path: Path) -> None:
         ("a.bin", b"\x00\x01\x02\x03" * 100, "neither text nor"),
         ("b.csv", b"a,b\n" + b"x" * 200_000 + b",2\n", "cannot be read as a table of text|no column"),
         ("c.csv", b"1\n\xff\xfe2\n", "not a table of numbers"),
+        ("d.csv", b"a\0b,c\n1,2\n3,4\n", "neither text nor"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(QuantifyError, match=message):
@@ -361,6 +362,22 @@ def test_rows_that_are_not_there_are_not_read_as_numbers(tmp_path: Path) -> None
         file.create_virtual_dataset("x", layout)
     with pytest.raises(QuantifyError, match=r"gone.h5, which does not exist"):
         read_series(f"{tmp_path}/v.h5:/x")
+    for content, message in (({"y": range(5)}, "x is missing or"), ({"x": range(4)}, "x is missing or")):
+        with h5py.File(tmp_path / "gone.h5", "w") as file:
+            for name, values in content.items():
+                file[name] = np.array(values, float)
+        with pytest.raises(QuantifyError, match=rf"gone.h5, in which {message} too short"):
+            read_series(f"{tmp_path}/v.h5:/x")
+    with h5py.File(tmp_path / "gone.h5", "w") as file:
+        file["x"] = np.arange(5.0)
+    assert read_series(f"{tmp_path}/v.h5:/x").values.tolist() == [0, 1, 2, 3, 4]
+    for length, where, message in ((6, "gone.h5", "do not cover it"), (5, ".", "x is missing or too short")):
+        layout = h5py.VirtualLayout((length,), "f8")
+        layout[:5] = h5py.VirtualSource(where, "x", (5,))
+        with h5py.File(tmp_path / "v.h5", "w") as file:
+            file.create_virtual_dataset("y", layout)
+        with pytest.raises(QuantifyError, match=message):
+            read_series(f"{tmp_path}/v.h5:/y")
     with h5py.File(tmp_path / "g.h5", "w") as file:
         file["learning/sensors"], file["commit"] = [[1.0], [0.0]], [1, 0, 1, 0]
         file["learning/sensors"].attrs["every"] = 1

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from robots import RobotError
-from robots.audit import Books, audit
+from robots.audit import Books, _work_of_ground, audit
+from robots.world import Links, Touches
 from tests.robots.helpers import energy, every_engine, every_robot, make
 
 
@@ -51,6 +52,26 @@ def test_in_weightless_flight_all_energy_comes_from_the_servos(engine: str) -> N
     coarse, fine = missing(2), missing(8)
     assert coarse < 0.1
     assert fine < 0.5 * coarse
+
+
+@pytest.mark.parametrize("step", [0.01, 0.0025])
+def test_holding_what_turns_about_a_point_is_no_work(step: float) -> None:
+    """A rod turns about its end, where the ground carries it: the end rests, whatever its middle does."""
+
+    def at(angle: float) -> Links:
+        c, s, spin = np.cos(angle), np.sin(angle), 3.0
+        frame = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        middle, velocity = 0.25 * np.array([c, s, 0.0]), 0.25 * spin * np.array([-s, c, 0.0])
+        return Links(*(x[None] for x in (middle, frame, velocity, np.array([0.0, 0.0, spin]))))
+
+    held = Touches(np.array([0]), np.zeros((1, 3)), np.array([[10.0, 20.0, 30.0]]))
+    work = _work_of_ground(held, at(0.7), at(0.7 + 3.0 * step), step)
+    # The way is a chord: what is left is of third order in the step.
+    assert abs(work) < 10.0 * 0.25 * (3.0 * step) ** 3
+    # A point that slides is worked on: force times way.
+    slid = at(0.7)._replace(velocities=np.array([[1.0, 0.0, 0.0]]), spins=np.zeros((1, 3)))
+    later = slid._replace(positions=slid.positions + np.array([step, 0.0, 0.0]))
+    assert _work_of_ground(held, slid, later, step) == pytest.approx(10.0 * step)
 
 
 def test_flights_are_long_stretches_without_touch_or_help() -> None:

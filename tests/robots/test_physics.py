@@ -106,8 +106,9 @@ def test_resting_body_calms_down(name: str, engine: str) -> None:
     kinetic = []
     for step in range(2000):
         env.step(np.zeros(env.action_space.shape))
-        kinetic.append(energy(env)[0] if step < 500 or step >= 1500 else 0.0)
-    first, *_, last = np.max(np.reshape(kinetic, (4, 500)), axis=1)
+        if step % 5 == 0:  # ten times a second, which no swing of a body escapes
+            kinetic.append(energy(env)[0] if step < 500 or step >= 1500 else 0.0)
+    first, *_, last = np.max(np.reshape(kinetic, (4, 100)), axis=1)
     assert last < 0.3 * first
     assert last < 0.02  # J: as little as 1 kg has at .2 m/s
 

@@ -73,13 +73,14 @@ const watcher = new IntersectionObserver((entries) => {
 const darkness = window.matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => darkness.matches && document.documentElement.dataset.look !== "light";
 
-// A colour as it is seen on dark paper: greys the other way round, dark colours lighter.
+// A colour as it is seen on dark paper: greys the other way round, dark colours lighter, pale ones darker.
 function onDark(hex) {
   const full = hex.length === 4 ? hex.replace(/[0-9a-f]/gi, "$&$&") : hex;
   const rgb = [1, 3, 5].map((i) => parseInt(full.slice(i, i + 2), 16));
   const light = (0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2]) / 255;
   const grey = Math.max(...rgb) - Math.min(...rgb) < 48 && (light < 0.5 || light > 0.9);
   // White becomes the paper of the page, black its ink.
+  if (!grey && light > 0.85) return "#" + rgb.map((v) => Math.round(0.5 * v).toString(16).padStart(2, "0")).join("");
   const turned = grey ? rgb.map((v, i) => [228, 232, 236][i] - ([207, 207, 207][i] * v) / 255) : rgb.map((v) => v + (255 - v) * Math.max(0, 1.6 * (0.35 - light)));
   return "#" + turned.map((v) => Math.round(v).toString(16).padStart(2, "0")).join("");
 }
@@ -95,6 +96,7 @@ function dressed(node) {
 const show = (box, traces, l) => Plotly.newPlot(box, dressed(traces), dressed(l), config);
 
 function redraw() {
+  for (const key of document.querySelectorAll(".key")) key.replaceWith(decompositionKey());
   for (const box of plots.filter((one) => one.drawn)) {
     Plotly.purge(box);
     box.replaceChildren();
@@ -109,8 +111,11 @@ const axis = (title, more = {}) => ({
   title: { text: title, standoff: 6 }, showline: true, linecolor: "#8a939c", ticks: "outside", ticklen: 4,
   gridcolor: "#eceff2", zeroline: false, automargin: false, ...more,
 });
-// 1, 2 and 5 of every decade, written out: bare digits between powers of ten are easily misread.
-const ticks = range(25).flatMap((i) => [1, 2, 5].map((digit) => Number(`${digit}e${i - 15}`)));
+// 1, 2 and 5 of every decade, fewer of many decades, written out: bare digits between powers of ten are easily
+// misread, and labels that do not fit side by side are turned and cut.
+const marks = (decades) => range(25).flatMap((i) => (decades < 2.3 ? [1, 2, 5] : decades < 3.4 ? [1, 3] : [1]).map((digit) => Number(`${digit}e${i - 15}`)));
+const ticks = marks(0);
+const scaleOf = (b) => `scale ε${b.channel.match(/ \[[^\]]+\]$/)?.[0] ?? ""}`;
 const logAxis = (title, more = {}) => axis(title, { type: "log", tickvals: ticks, ticktext: ticks.map(String), ...more });
 const layout = (x, y, more = {}) => ({
   font, xaxis: x, yaxis: y, margin: { l: 58, r: 14, t: 10, b: 44 }, showlegend: false, hovermode: "closest",
@@ -190,6 +195,10 @@ function refit() {
 }
 
 function place(l, kind, b) {
-  for (const [name, value] of Object.entries(fit(kind, b))) l[name.split(".")[0]].range = value;
+  for (const [name, value] of Object.entries(fit(kind, b))) {
+    const one = l[name.split(".")[0]];
+    one.range = value;
+    if (one.type === "log") Object.assign(one, { tickvals: marks(value[1] - value[0]), ticktext: marks(value[1] - value[0]).map(String), tickangle: 0 });
+  }
   return l;
 }

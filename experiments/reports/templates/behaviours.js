@@ -30,11 +30,11 @@ function colourKey(b) {
 }
 
 const kinds = {
-  delta_h: { title: "What each step of the past adds", y: "δh<sub>m</sub> [nats]", first: 1, words: "Dots: δh_m(ε). Lines: its straight segments. Dashes: the constants c_m that ε-dependent terms keep from plateaus on larger scales." },
+  delta_h: { title: "What each step of the past adds", y: "δh<sub>m</sub> [nats]", first: 1, words: "Dots: δh_m(ε), by how much the m-th value of the past sharpens the prediction. Lines: its straight segments. Dashes: the constants that terms which depend on ε keep from plateaus on larger scales." },
   h: { title: "Conditional entropies", y: "h<sub>m</sub> [nats]", first: 0, words: "What is left to say about the next value when m values are known. Parallel falling lines: dimension; levelling off: noise." },
-  D: { title: "Dimension", y: "D<sub>m</sub>", first: 1, words: "Local slope of the block entropies. Where the lines for large m meet and are flat, they give the dimension.", floor: 0 },
+  D: { title: "Dimension", y: "D<sub>m</sub>", first: 1, words: "Local slope of the entropies of m values in a row. Where the lines for large m meet and are flat, they give the dimension.", floor: 0 },
   E: { title: "Excess entropy", y: "E<sub>m</sub> [nats]", first: 1, words: "What past and future share, seen with m steps. Dashes: straight pieces const − D ln ε of the largest m.", floor: 0 },
-  PI: { title: "Predictive information", y: "PI<sub>m</sub> [nats]", first: 1, words: "What m steps of the past say about m steps of the future: points by nearest neighbours (KSG) from the series plus noise of strength η, at ε = η/2, where the bar ends at the value from half the data; faint lines from correlation sums.", floor: 0 },
+  PI: { title: "Predictive information", y: "PI<sub>m</sub> [nats]", first: 1, words: "What m steps of the past say about m steps of the future: points by nearest neighbours (KSG) from the series with noise added, at half the strength of that noise as scale; the bar ends at the value from half the data. Faint lines: from correlation sums.", floor: 0 },
 };
 
 for (const kind of Object.keys(kinds)) limits[kind] = (b) => curveLimits(b, kind);
@@ -58,13 +58,13 @@ function drawCurves(box, b, kind) {
     if (p) for (const trace of traces) Object.assign(trace, { opacity: 0.4 });
     for (const [i, m] of (p?.m ?? []).entries()) {
       const away = p.value[i].map((value, j) => (Number.isFinite(p.half[i][j]) ? p.half[i][j] - value : 0));
-      traces.push({ x: p.eps, y: p.value[i], mode: "lines+markers", cliponaxis: false, name: `KSG, m = ${m}`, hovertemplate: "%{y:.3f}<extra>%{fullData.name}, η/2 = %{x:.3g}</extra>",
+      traces.push({ x: p.eps, y: p.value[i], mode: "lines+markers", cliponaxis: false, name: `KSG, m = ${m}`, customdata: p.eps.map((eps) => 2 * eps), hovertemplate: "%{y:.3f}<extra>%{fullData.name}, noise of %{customdata:.3g} added</extra>",
         line: { color: data.colours.m[b.parts.m_max][m], width: 1.3 }, marker: { size: 6, color: data.colours.m[b.parts.m_max][m], line: { color: "#000", width: 0.7 } },
         error_y: { type: "data", symmetric: false, array: away.map((d) => Math.max(d, 0)), arrayminus: away.map((d) => Math.max(-d, 0)), color: "#555", thickness: 1, width: 3 } });
     }
   }
   traces.push(colourKey(b));
-  const l = layout(logAxis("scale ε"), axis(k.y), { margin: { l: 58, r: 56, t: 10, b: 44 } });
+  const l = layout(logAxis(scaleOf(b)), axis(k.y), { margin: { l: 58, r: 56, t: 10, b: 44 } });
   place(l, kind, b);
   show(box, traces, l);
 }

@@ -58,10 +58,11 @@ limits.decomposition = (b) => {
 function decompositionKey() {
   const c = data.colours;
   const entry = (look, name) => make("span", { class: "entry" }, make("i", { style: look }), name);
-  const line = (colour, dash = "solid") => `height:0;border-top:2px ${dash} ${colour}`;
-  return make("p", { class: "key" }, entry(`background:${c.scale}`, "ε-dependent"), entry(`background:${c.state}`, "state"), entry(`background:${c.memory}`, "memory"),
-    entry(line("currentColor"), "excess entropy without fits; above: κ"), entry(line("#777", "dashed"), "without fit"), entry(line("#777", "dotted"), "extrapolated"),
-    entry(line("#b07aa1", "dashed"), "negative"), entry(line(c.state), "m_l"), entry(line(c.memory), "m_u"), entry(`background:${c.stochastic};opacity:.4`, "stochastic scales"));
+  const line = (colour, dash = "solid") => `height:0;border-top:2px ${dash} ${dressed(colour)}`;
+  return make("p", { class: "key" }, make("b", {}, "Below: "), entry(`background:${dressed(c.scale)}`, "grows as ε shrinks"), entry(`background:${dressed(c.state)}`, "state"), entry(`background:${dressed(c.memory)}`, "memory"),
+    entry(line("#000"), "excess entropy before fitting lines"), make("b", {}, "Above: "), entry(line("#000"), "noise κ (0 deterministic, 1 noise)"),
+    entry(line("#777", "dashed"), "terms on no line"), entry(line("#777", "dotted"), "continued from a line"), entry(line("#b07aa1", "dashed"), "negative terms"),
+    entry(line(c.state), "m_l, the first term that depends on ε"), entry(line(c.memory), "m_u, the last one"), entry(`background:${c.stochastic};opacity:.4`, "scales like noise"));
 }
 
 function stochastic(parts) {
@@ -86,20 +87,20 @@ function drawDecomposition(box, b) {
     fillcolor: colour, hovertemplate: `%{y:.3f} ${nats}` });
   const line = (y, name, more, place = "y2") => ({ x: p.eps, y, name, mode: "lines", yaxis: place, hovertemplate: "%{y:.2f}", ...more });
   const traces = [
-    area(p.E_mem, "memory", c.memory), area(p.E_state, "state", c.state), area(p.E_eps, "ε-dependent", c.scale),
-    { x: p.eps, y: p.E_raw, name: `E<sub>${p.m_max}</sub> without fits`, mode: "lines", line: { color: "#000", width: 1.2 },
+    area(p.E_mem, "memory", c.memory), area(p.E_state, "state", c.state), area(p.E_eps, "grows as ε shrinks", c.scale),
+    { x: p.eps, y: p.E_raw, name: `E<sub>${p.m_max}</sub> before fitting`, mode: "lines", line: { color: "#000", width: 1.2 },
       hovertemplate: `%{y:.3f} ${nats}` },
-    line(p.kappa, "κ", { line: { color: "#000", width: 1.5 } }),
-    line(p.no_fit, "without fit", { line: { color: "#777", dash: "dash", width: 1.3 } }),
-    line(p.extrapolated, "extrapolated", { line: { color: "#777", dash: "dot", width: 1.3 } }),
-    line(p.negative, "negative", { line: { color: "#b07aa1", dash: "dashdot", width: 1.3 } }),
+    line(p.kappa, "noise κ", { line: { color: "#000", width: 1.5 } }),
+    line(p.no_fit, "terms on no line", { line: { color: "#777", dash: "dash", width: 1.3 } }),
+    line(p.extrapolated, "continued from a line", { line: { color: "#777", dash: "dot", width: 1.3 } }),
+    line(p.negative, "negative terms", { line: { color: "#b07aa1", dash: "dashdot", width: 1.3 } }),
     line(p.m_l, "m<sub>l</sub>", { line: { color: c.state, shape: "hvh", width: 1.3 }, hovertemplate: "%{y}" }, "y3"),
     line(p.m_u, "m<sub>u</sub>", { line: { color: c.memory, shape: "hvh", width: 1.3 }, hovertemplate: "%{y}" }, "y3"),
   ];
-  const l = layout(logAxis("scale ε", { anchor: "y" }), axis("excess entropy [nats]", { domain: [0, 0.62] }), {
+  const l = layout(logAxis(scaleOf(b), { anchor: "y" }), axis("excess entropy [nats]", { domain: [0, 0.62] }), {
     margin, hovermode: "x unified", shapes: stochastic(p),
-    yaxis2: axis("share", { domain: [0.68, 1], tickvals: [0, 0.5, 1] }),
-    yaxis3: axis("m", { domain: [0.68, 1], overlaying: "y2", side: "right", showgrid: false, tick0: 0, dtick: Math.ceil((p.m_max - 1) / 3) }),
+    yaxis2: axis("κ, shares", { domain: [0.68, 1], tickvals: [0, 0.5, 1] }),
+    yaxis3: axis("m<sub>l</sub>, m<sub>u</sub>", { domain: [0.68, 1], overlaying: "y2", side: "right", showgrid: false, tick0: 0, dtick: Math.ceil((p.m_max - 1) / 3) }),
   });
   place(l, "decomposition", b);
   show(box, traces, l);
@@ -184,7 +185,7 @@ function outwards(value, up) {
 // What is averaged over the chosen range, the buttons, and the command that repeats it.
 function addReadout(figure, b) {
   const cell = () => make("data", {});
-  const rows = { mean: "in this range [nats]", sd: "spread over ε", drift: "drift" };
+  const rows = { mean: "in this range [nats]", sd: "spread over ε", drift: "drift per e-fold of ε" };
   const names = ["E_state", "E_mem", "E_core", "D"];
   const cells = {};
   const body = make("tbody");
@@ -246,7 +247,7 @@ function addReadout(figure, b) {
     const which = r && r.terms === "0 to 0" ? "no terms depend on ε" : r && r.terms ? `terms ${r.terms} depend on ε` : "varying terms depend on ε";
     note.textContent = r === null
       ? `No scale of the grid lies in [${short(lo)}, ${short(hi)}]; the grid has ${b.parts.eps.length} scales from ${short(b.parts.eps.at(-1))} to ${short(b.parts.eps[0])}.`
-      : `${r.n} scales, ${fixed(Math.log2(r.hi / r.lo), 1)} octaves; ${Number.isFinite(r.D) ? "" : "stochastic: no dimension; "}κ ${fixed(r.kappa, 2)}, ${percent(r.deterministic)} deterministic; ${which}; ${percent(r.no_fit)} without fit.`;
+      : `${r.n} scales, ${fixed(Math.log2(r.hi / r.lo), 1)} octaves; ${Number.isFinite(r.D) ? "" : "stochastic: no dimension; "}noise κ ${fixed(r.kappa, 2)}, ${percent(r.deterministic)} of them deterministic; ${which}; ${percent(r.no_fit)} of the terms on no line.`;
     const automatic = lo === b.automatic[0] && hi === b.automatic[1];
     command.textContent = automatic ? b.command : `${b.command} --eps-range ${outwards(lo, false)} ${outwards(hi, true)}`;
     if (b.box.placeHandles) b.box.placeHandles();

@@ -63,7 +63,7 @@ function drawLearningBody(box, run) {
     { x: t, y: p.airtime, mode: "lines", yaxis: "y2", line: { color: "#8a6d00", width: 1.2 }, hovertemplate: "%{y:.0%}<extra>airtime</extra>" },
     { x: t, y: p.displacement, mode: "lines", yaxis: "y3", line: { color: "#33475b", width: 1.5 }, hovertemplate: "%{y:.2f} m<extra>from the start</extra>" }];
   const l = layout(axis("learning time [min]", { anchor: "y3" }), axis("height [m]", { domain: [0.7, 1], rangemode: "tozero", nticks: 4 }), {
-    yaxis2: axis("airtime", { domain: [0.35, 0.65], tickformat: ".0%", rangemode: "tozero", nticks: 4 }), yaxis3: axis("away [m]", { domain: [0, 0.3], rangemode: "tozero", nticks: 4 }) });
+    yaxis2: axis("airtime", { domain: [0.35, 0.65], tickformat: ".0%", rangemode: "tozero", nticks: 4 }), yaxis3: axis("distance [m]", { domain: [0, 0.3], rangemode: "tozero", nticks: 4 }) });
   for (const name of ["yaxis", "yaxis2", "yaxis3"]) l[name].title.standoff = 14;
   l.margin.l = 74;
   l.shapes = run.freezes.map((m) => ({ type: "line", x0: m, x1: m, yref: "paper", y0: 0, y1: 1, line: { color: "#777", width: 1, dash: "dot" } }));

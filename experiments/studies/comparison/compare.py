@@ -23,7 +23,7 @@ from experiments.pipeline.learn import Learn, find_rule, resolve, sources_of
 from experiments.reports.report import Film, make_film
 from experiments.runfiles.atomic import write_text
 from experiments.settings import deciding, difference, lone_seed_words, with_seeds
-from experiments.studies.comparison.comparison import SCALE_WORDS, Comparison, Summary, findings
+from experiments.studies.comparison.comparison import LEVEL, SCALE_WORDS, Comparison, Summary, findings
 from experiments.studies.comparison.existing import find_existing, replaced_by, score_existing
 from experiments.studies.scoring import (
     FROZEN,
@@ -45,6 +45,8 @@ from quantify.statistics import all_pairs, median, smallest_p
 
 FACTOR = 4.0
 """Settings are varied between 1/FACTOR and FACTOR times their default."""
+MOST_TRIED = 10_000
+"""Settings of a rule that tuning can try: more than anybody has run."""
 SEED = 1_000_000
 """Seed of all tuning runs, far from those of any comparison."""
 
@@ -155,8 +157,8 @@ def _spare_another(path: Path, config: Compare) -> None:
 
 def start(config: Compare, robot: str, controller: str) -> Scoring:
     """The task of the first seed, with every setting spelled out; refuses what cannot run."""
-    if config.tune < 0:
-        raise ExperimentError(f"--tune is {config.tune}; it must be 0 (no tuning) or more")
+    if not 0 <= config.tune <= MOST_TRIED:
+        raise ExperimentError(f"--tune is {config.tune}; it must be 0 (no tuning) to {MOST_TRIED:,}")
     if config.freeze == 0:
         raise ExperimentError("--freeze is 0; it must be greater than 0: there is nothing learned to freeze")
     freeze = config.minutes if config.freeze is None else config.freeze
@@ -233,6 +235,7 @@ def _entry(name: str, rows: list[Row], scores: list[float], scales: str) -> dict
         **{quantity: over(rows, scales, quantity) for quantity in quantities},
         "E_core_by_scales": {kind: over(rows, kind, "E_core") for kind in SCALE_WORDS if kind != scales},
         "surrogate": over(rows, scales, "surrogate"),
+        **_beside_nulls(with_numbers),
         "runs": len(rows),
         "broke_down": broke_down,
         "not_quantified": len(rows) - len(with_numbers) - broke_down,
@@ -241,6 +244,15 @@ def _entry(name: str, rows: list[Row], scores: list[float], scales: str) -> dict
         "without_range": sum(not row["auto"]["usable"] for row in with_numbers),
         "not_stationary": sum(row["stationary"] is False for row in with_numbers),
     }
+
+
+def _beside_nulls(rows: list[Row]) -> dict[str, Any]:
+    """The median excess over surrogates, and in how many of the runs that were tested it is shown."""
+    tested = [row["null"] for row in rows if row.get("null")]
+    if not tested:
+        return {}
+    shown = sum(test["p"] <= LEVEL and test["excess"] > 0 for test in tested)
+    return {"excess": over(rows, "", "excess"), "more_than_null": shown, "tested": len(tested)}
 
 
 def fairness(config: Compare, tuned: Tuned) -> dict[str, Any]:

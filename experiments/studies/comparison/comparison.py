@@ -16,6 +16,7 @@ from experiments.studies.scoring import COVERED, Row, sensors_of, value
 from experiments.studies.study import Study, frame
 from quantify import plots
 from quantify.aliases import Figure
+from quantify.null_test import WORDS
 from quantify.plain import flat
 from quantify.statistics import interval, number
 
@@ -48,6 +49,7 @@ QUANTITIES = {
     "surrogate": ("surr.", "E_core of linear surrogates"),
 }
 """Headings and meanings of what rankings and runs have in common, after E_core."""
+EXCESS = ("excess", "how far E_core lies above that of surrogates; in how many runs that is shown, p <= .05")
 COUNTS = {
     "broke_down": ("broke down", "runs that broke down in learning or when recorded"),
     "without_value": ("no value", f"runs that rank below all others, because they {NO_VALUE}"),
@@ -85,13 +87,14 @@ class Comparison(Study):
     def ranking(self, robot: str) -> Table:
         """The controllers of one robot by rank."""
         summary = self.summaries()[robot]
+        tested = any("tested" in entry for entry in summary["ranking"])
         others = {kind: SCALE_HEADS[kind] for kind in summary["ranking"][0]["E_core_by_scales"]}
         *before, surrogate = QUANTITIES
         heads = {
             **{"controller": "", "E_core": "core complexity"},
             **dict(QUANTITIES[name] for name in before),
             **{head: f"E_core on {SCALE_WORDS[kind]}" for kind, head in others.items()},
-            **dict([QUANTITIES[surrogate]]),
+            **dict([QUANTITIES[surrogate], *([EXCESS] if tested else [])]),
             "covered": "the least share of the scales that a run's value rests on",
             **dict(COUNTS.values()),
         }
@@ -99,6 +102,7 @@ class Comparison(Study):
         for e in summary["ranking"]:
             medians = [*(e[name] for name in before), *(e["E_core_by_scales"][kind] for kind in others)]
             found = [interval(e["E_core"]), *(number(m, e["runs"]) for m in (*medians, e[surrogate]))]
+            found += [excess(e)] if tested else []
             share = "-" if e["least_covered"] is None else f"{e['least_covered']:.0%}"
             counts = [f"{e[count]}/{e['runs']}" for count in COUNTS]
             broken = [cell.replace(" ", "\n", 1) for cell in found]
@@ -161,7 +165,7 @@ class Comparison(Study):
     def _recorded(self) -> str:
         settings = self.document["settings"]
         freeze = settings["minutes"] if settings["freeze"] is None else settings["freeze"]
-        words = f"Frozen after {freeze:g} minutes of learning, {settings['samples']:,} samples each."
+        words = f"Frozen after {freeze:g} min of learning, {settings['samples']:,} samples each."
         if "learning_on" in self.document:
             words += (
                 " Learning on: as many samples from the same minute on while the rule goes on; rules with "
@@ -202,6 +206,13 @@ class Comparison(Study):
         writer.writeheader()
         writer.writerows(rows)
         return text.getvalue()
+
+
+def excess(entry: dict[str, Any]) -> str:
+    """The median excess over surrogates, and in how many runs of those tested it is shown."""
+    if "tested" not in entry:
+        return "-"
+    return f"{entry['excess']['value']:+z.2f} ({entry['more_than_null']}/{entry['tested']})"
 
 
 def narrow(summary: Summary) -> dict[str, str]:
@@ -256,6 +267,11 @@ def findings(summary: Summary, rows: Sequence[Row]) -> list[str]:
             "Runs in which a linear surrogate, with the same spectrum and distribution, scores more than the "
             f"behaviour itself: {_surrogates(summary, rows)}."
         )
+    if tested := [e for e in ranking if "tested" in e]:
+        counts = ", ".join(f"{e['controller']} {e['more_than_null']} of {e['tested']}" for e in tested)
+        nulls = " or ".join(sorted({WORDS[row["null"]["null"]] for row in rows if row.get("null")}))
+        more = f"Runs whose core complexity is shown (p <= {LEVEL:g}) to be more than that of surrogates"
+        found.append(f"{more}, {nulls}: {counts}.")
     return found
 
 
@@ -329,8 +345,9 @@ def _surrogates(summary: Summary, rows: Sequence[Row]) -> str:
     for name, mine in runs_of(rows, summary).items():
         both = [[value(row, summary["scales"], what) for what in ("E_core", "surrogate")] for row in mine]
         known = [(core, linear) for core, linear in both if core is not None and linear is not None]
-        counts.append(f"{name} {sum(linear > core for core, linear in known)} of {len(known)}")
-    return ", ".join(counts)
+        if known:
+            counts.append(f"{name} {sum(linear > core for core, linear in known)} of {len(known)}")
+    return ", ".join(counts) or "none of those with a value"
 
 
 def medians_words(summary: Summary) -> str:

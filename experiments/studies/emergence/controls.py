@@ -40,7 +40,7 @@ CONTROLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 REFERENCE = "as it is"
 AUDITED = (REFERENCE, "half the time step")
-AUDIT_STEPS, AUDIT_TRANSIENT = 3000, 1000
+AUDIT_STEPS, AUDIT_TRANSIENT = 1000, 1000
 """Control steps whose energy is audited, and those before them."""
 
 
@@ -134,7 +134,7 @@ def run_controls(config: Emergence, feedback: Feedback) -> Controls:
     return Controls.made(config, "controls", content, feedback)
 
 
-@task_named("experiments.controls:books_of")
+@task_named("experiments.controls:books_in_place")
 def energy_balance(config: Trial) -> dict[str, Any]:
     """Learn, freeze, and see where the energy comes from (`robots.audit.Books.balance`); then `passive`:
     the largest energy of the limp body after a fall, in units of what it started with.

@@ -185,20 +185,27 @@ def push_all(config: Pushed) -> dict[str, Any]:
         for direction, sign in DIRECTIONS.items():
             row = {"seed": config.trial.seed, "frozen": name, "push": direction}
             try:
-                rows.append(row | _push_one(config.trial, state, sign * config.impulse))
+                given, lasts = config.trial, (config.trial.transient, config.trial.samples)
+                rows.append(row | push_frozen(given.robot, given.body, state, sign * config.impulse, lasts))
             except ExperimentError as error:
                 rows.append(row | {"reason": str(error)})
     return {"pushes": rows}
 
 
-def _push_one(trial: Trial, state: FrozenState, impulse: float) -> dict[str, Any]:
+def push_frozen(
+    robot: str, settings: dict[str, Any], state: FrozenState, impulse: float, lasts: tuple[int, int]
+) -> dict[str, Any]:
+    """A frozen behaviour `before` and `after` a push across the body at its middle.
+
+    `lasts`: steps that it may settle, at first and after the push, and steps that are then looked at.
+    """
     controller = thaw(state)
-    with closing(make_body(trial.robot, trial.body)) as body:
+    with closing(make_body(robot, settings)) as body:
 
         def settled(s: NDArray[np.float32]) -> tuple[Observed, NDArray[np.float32]]:
-            if trial.transient:
-                _, s = observe(body, controller, s, trial.transient)
-            return observe(body, controller, s, trial.samples)
+            if lasts[0]:
+                _, s = observe(body, controller, s, lasts[0])
+            return observe(body, controller, s, lasts[1])
 
         before, s = settled(body.restore(state.body))
         last = {key: values[-1] for key, values in before.motion.items()}
@@ -207,7 +214,7 @@ def _push_one(trial: Trial, state: FrozenState, impulse: float) -> dict[str, Any
         middle = len(body.masses()) // 2 - 1
         body.push([-ahead[1] * impulse, ahead[0] * impulse, 0.0], middle)
         after, _ = settled(s)
-    return {"before": describe(trial.robot, before), "after": describe(trial.robot, after)}
+    return {"before": describe(robot, before), "after": describe(robot, after)}
 
 
 def push_verdict(rows: list[dict[str, Any]], impulse: float) -> list[str]:

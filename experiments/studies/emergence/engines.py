@@ -141,6 +141,16 @@ class Engines(ModeStudy):
         judged = Table(dict.fromkeys(("finding", *ENGINES, "verdict"), ""), held, wide=(0, 3))
         return [Table(meant, lines, caption=caption), judged]
 
+    def markdown(self) -> str:
+        """Command, numbers and verdicts for a document."""
+        behaviours, findings = self.tables()
+        engines = " and ".join(f"{name} {version}" for name, version in self.document["engines"].items())
+        head = f"`{self.document['command']}`, {engines}. {behaviours.caption}"
+        said = {_sentence(one) for one in self.document["findings"]}
+        onsets = "\n".join(f"- {line}" for line in self.sentences() if line not in said)
+        parts = (head, behaviours.markdown(), onsets, findings.markdown())
+        return "\n\n".join(part for part in parts if part) + "\n"
+
     def modes(self) -> dict[str, Counter[str]]:
         """By freeze time and engine."""
         return {

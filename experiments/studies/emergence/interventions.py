@@ -33,6 +33,8 @@ RANDOM = 0.1
 """Standard deviation of small random weights that a start of the snake gets beside its diagonal."""
 EVERY = 5
 """Control steps between two looks at a body that learns."""
+NO_LEARNING = 0.5
+"""Minutes for which feedback by hand, which does not change, is watched before it is looked at."""
 VELOCITY = 18
 """Index of the hexapod's vertical velocity."""
 
@@ -67,7 +69,7 @@ HEXAPOD = {
     "learns from a body that rests, of another seed": Intervention(hears="rest"),
     "learns from sensors shuffled in time, of another seed": Intervention(hears="shuffled"),
     "senses its pitch rate instead": Intervention(sense="robots.senses:PitchRate"),
-    "senses the load on its feet instead": Intervention(sense="robots.senses:Load"),
+    "senses the load on its feet, as strongly, instead": Intervention(sense="robots.senses:Load"),
     "senses its feet on the ground instead": Intervention(sense="robots.senses:Feet"),
     "gravity 6 from half time on": Intervention(later=LIGHTER),
     "gravity 6 from half time on, learning stops": Intervention(later=LIGHTER, stops=True),
@@ -158,7 +160,8 @@ def lesson(config: Lesson) -> dict[str, Any]:
     """Learn with one seed under an intervention; the row is as of `trials.trial`, frozen at the end only."""
     trial, done = config.trial, INTERVENTIONS[config.trial.robot][config.what]
     numbers = description_of(trial.robot).numbers
-    steps = round(trial.minutes * 60 / trial.body["control_step"])
+    minutes = trial.minutes if done.hand is None else min(trial.minutes, NO_LEARNING)
+    steps = round(minutes * 60 / trial.body["control_step"])
     robot, windows = done.sense or trial.robot, []
     settings = trial.body if not done.sense else _fitting(done.sense, trial.body)
     body = make_body(robot, settings)

@@ -16,7 +16,15 @@ from experiments.pipeline.record import Record, record
 from experiments.reports.tables import Table
 from experiments.runfiles.atomic import replacing
 from experiments.runfiles.hdf5 import put_attributes, writable
-from experiments.runfiles.library import FOLDER, Shipped, copy_frozen, fetch_file, own_folder, shipped
+from experiments.runfiles.library import (
+    Shipped,
+    comes_along,
+    copy_frozen,
+    fetch_file,
+    folders,
+    own_folder,
+    shipped,
+)
 from experiments.runfiles.run_file import RunFile, open_run_file
 from experiments.settings import command
 from experiments.studies.emergence.trials import observed_in
@@ -26,9 +34,11 @@ TRANSIENT, SAMPLES = 10_000, 10_000
 """Samples after freezing that are left out, and those that are then looked at for the stated numbers."""
 
 
-def choose(names: tuple[str, ...] = (), folder: Path | None = None) -> dict[str, Shipped]:
+def choose(
+    names: tuple[str, ...] = (), folder: Path | None = None, engine: str | None = None
+) -> dict[str, Shipped]:
     """The behaviours with these names, or all; of one folder only if it is given; refuses unknown names."""
-    found = shipped(*([folder] if folder else []))
+    found = shipped(*([folder] if folder else folders(engine)))
     for name in names:
         if name not in found:
             raise ExperimentError(f"there is no behaviour {name!r}; {nearest(name, found)}")
@@ -52,7 +62,7 @@ def tables(found: dict[str, dict[str, Any]]) -> list[Table]:
 
 def keep_as(name: str, run: Path, minutes: float, about: str = "", folder: Path | None = None) -> Path:
     """Keep a frozen controller of a run as a behaviour with a name, in the user's own folder or another."""
-    if not name or Path(name).name != name or (FOLDER / f"{name}.h5").exists():
+    if not name or Path(name).name != name or (comes_along() / f"{name}.h5").exists():
         raise ExperimentError(f"--name {name}: it comes along, or is no name for a file; choose another")
     return keep(run, minutes, (folder or own_folder()) / f"{name}.h5", about)
 
@@ -85,6 +95,9 @@ def _command(run: RunFile) -> str:
     for part in ("body", "rule"):
         default = {} if usual is None else getattr(usual, part)
         stored[part] = {key: value for key, value in stored[part].items() if default.get(key) != value}
+    # PyBullet goes without saying, as in the files; any other is named wherever it is the usual one or not.
+    stored["body"].pop("engine", None)
+    stored["engine"] = run.engine if run.engine not in ("", "pybullet") else None
     return command("learn", Learn(**stored), {"measure": OFTEN})
 
 

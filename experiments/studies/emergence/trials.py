@@ -64,11 +64,10 @@ def make_trial(
     if config.robot not in described:
         known = nearest(config.robot, described)
         raise ExperimentError(f"what to look for is not stated for {config.robot!r}; {known}")
-    if config.samples < 1000 or config.transient < 0:
-        raise ExperimentError(
-            f"--samples {config.samples} must be at least 1000 (20 s tell a mode), "
-            f"--transient {config.transient} must be 0 or more"
-        )
+    if config.samples < 1000:
+        raise ExperimentError(f"--samples {config.samples} must be at least 1000 (20 s tell a mode)")
+    if config.transient < 0:
+        raise ExperimentError(f"--transient {config.transient} must be 0 or more")
     freeze = config.freeze or tuple(t for t in FREEZE if t <= config.minutes) or (config.minutes,)
     changes: dict[str, Any] = {"body": config.body | (body or {}), "rule": config.rule | (rule or {})}
     changes |= {"engine": config.engine, "preset": config.preset}

@@ -21,7 +21,8 @@ PARTS: tuple[Part, ...] = get_args(Part)
 CAPTION = (
     "ours: median over the seeds. interval: of order statistics, covers the true median with at least 90 % "
     "from five seeds on. agrees: within the tolerance. same ordering: not, but the columns of this row are "
-    "ordered as published. too few samples to tell: not, but by no more than two standard errors."
+    "ordered as published. too few samples to tell: not, but by no more than two standard errors. "
+    "const: of the excess entropy, const - D ln eps. eps*: the scale below which noise hides the dynamics."
 )
 COLOURS = {AGREES: "green", DIFFERS: "yellow"}
 

@@ -258,6 +258,9 @@ def test_a_bad_flag_suggests_the_nearest_and_ends_with_2(capsys: pytest.CaptureF
         main(["learn", "hexapod", "--minuts", "3"])
     assert end.value.code == 2
     assert "--minutes" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        main(["learn", "barrel", "--controller", "-h"])  # asks for help in the place of a name
+    assert end.value.code == 2 and "Missing value for argument" in capsys.readouterr().err
 
 
 def test_ctrl_c_ends_cleanly_and_the_run_goes_on(tmp_path: Path) -> None:
@@ -399,6 +402,6 @@ def test_the_old_form_of_seeds_is_explained(capsys: pytest.CaptureFixture[str], 
         "--jobs",
         "1",
     ]
-    words += ["--samples", "1300", "--transient", "0", "--no-surrogates", "--out", str(tmp_path)]
-    assert main(["compare", *words]) == 0
+    words += ["--samples", "1300", "--transient", "0", "--no-surrogates", "--no-learning", "--seconds", "0"]
+    assert main(["compare", *words, "--out", str(tmp_path)]) == 0
     assert "--seeds 2 is the one seed 2; for so many seeds say --n-seeds 2" in capsys.readouterr().err

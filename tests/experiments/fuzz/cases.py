@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import random
@@ -18,13 +19,13 @@ from unittest import mock
 import experiments.pipeline.loop
 import experiments.reports.video
 import experiments.sweeps.sweep
-from experiments.cli import main
+from experiments.cli import COMMANDS, main
 from tests.experiments.children import in_child
 
 SECONDS = 20
 """What takes longer hangs."""
-BATCH = 50
-"""Cases that share a child of the test."""
+BATCH = 200
+"""Cases that share a child of the test: each child loads what was compiled anew."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Enough(KeyboardInterrupt):
 @contextmanager
 def impatiently() -> Iterator[None]:
     """Interrupt, as a user would, whatever works for longer than a moment: a day's work is no fault."""
-    advance, left = experiments.pipeline.loop.Loop.advance, [2000]
+    advance, left = experiments.pipeline.loop.Loop.advance, [1000]
 
     def step(self: Any, start: int, stop: int, *rest: Any, **more: Any) -> Any:
         left[0] -= stop - start
@@ -116,6 +117,8 @@ def judged(case: Case) -> str:
 
 def attempt(family: Family, numbers: range, folder: Path) -> None:
     """Some cases of a family, each from its own number; fails at the first that goes wrong."""
+    for place, _ in COMMANDS.values():
+        importlib.import_module(f"experiments.{place}")  # once, not in every child
     for start in range(numbers.start, numbers.stop, BATCH):
         batch = range(start, min(start + BATCH, numbers.stop))
         said = in_child(lambda batch=batch: _all(family, batch, folder), seconds=6 * SECONDS)

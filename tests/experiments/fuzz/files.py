@@ -14,7 +14,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from tests.experiments.folders import UNREADABLE, content
+from experiments.runfiles.salvage import UNSURE
+from tests.experiments.folders import UNREADABLE, content, is_lost
 from tests.experiments.fuzz.cases import Case, End, Family, ended
 from tests.experiments.fuzz.words import flipped
 
@@ -30,6 +31,7 @@ READING = [
     "salvage run.h5 saved.h5",
     "learn barrel --minutes 0.1 --freeze 0.1 --checkpoint 50 --out run.h5",
 ]
+GROWING = [*READING[:2], *READING[-2:]]
 # What commands that change a run file write into it.
 WRITTEN = ("run.h5/learning/", "run.h5/behaviours/0.1min/", "run.h5/frozen/0.1min/")
 RESULT = "run.0.1min.complexity.json"
@@ -112,7 +114,7 @@ class Truth:
             if true.status != 0:
                 return f"done, though the intact file is refused: {true.error}"
             if command.startswith("salvage"):  # of a damaged file, less can be saved
-                return _saved_wrongly(folder, self.samples)
+                return _saved_wrongly(folder, self.samples, end.out)
             if end.out != true.out:
                 return f"it says {end.out!r} in place of {true.out!r}"
             found = content(folder)
@@ -122,19 +124,24 @@ class Truth:
                 ours = not name.startswith("run.h5") or (
                     changes and name.startswith(WRITTEN) and not name.endswith("@")
                 )
-                if ours and name != "files" and found.get(name) not in (value, UNREADABLE):
-                    return f"{name} is {found.get(name)!s:.300} in place of {value:.300}"
+                if not ours or name == "files":
+                    continue
+                if is_lost(name, found):
+                    return f"{name} is gone"
+                if found.get(name, UNREADABLE) not in (value, UNREADABLE):
+                    return f"{name} is {found[name]:.300} in place of {value:.300}"
             return ""
 
         return compare
 
 
-def _saved_wrongly(folder: Path, samples: Path) -> str:
+def _saved_wrongly(folder: Path, samples: Path, said: str) -> str:
     with h5py.File(folder / "saved.h5") as saved, h5py.File(samples / "run.h5") as run:
         for name in ("learning/sensors", "learning/actions", "behaviours/0.1min/sensors"):
             rows = len(saved[name]) if name in saved else 0
             # What is lost of all recordings is empty, and has no columns to know.
-            if rows and not np.array_equal(saved[name], run[name][:rows]):
+            unsure = any(f"rows of {name}" in line and UNSURE in line for line in said.splitlines())
+            if rows and not unsure and not np.array_equal(saved[name], run[name][:rows]):
                 return f"wrong rows of {name} were saved"
     return ""
 
@@ -169,7 +176,7 @@ def damaged_runs(samples: Path) -> Family:
 
     def damaged_run(rng: random.Random, folder: Path) -> Case:
         truth = rng.choice([whole, whole, whole, half])
-        command = rng.choice([READING[-1], *READING[:2]] if truth is half else READING)
+        command = rng.choice(GROWING if truth is half else READING)
         wrong = truth.unlike(command, folder)
         path = truth.put(folder)
         about, data = damaged(path.read_bytes(), rng)
@@ -181,10 +188,11 @@ def damaged_runs(samples: Path) -> Family:
 
 def foreign_runs(samples: Path) -> Family:
     """A run whose tables are valid HDF5 and yet not ours: attributes, objects and links of others."""
-    truth = Truth(samples, "run.h5")
+    whole, half = Truth(samples, "run.h5"), Truth(samples, "half.h5")
 
     def foreign_run(rng: random.Random, folder: Path) -> Case:
-        command = rng.choice(READING)
+        truth = rng.choice([whole, whole, whole, half])
+        command = rng.choice(GROWING if truth is half else READING)
         wrong = truth.unlike(command, folder)
         path = truth.put(folder)
         kind = rng.choice(["new", "change", "change", "change", "remove", "data", "lose", "add", "link"])
@@ -195,6 +203,7 @@ def foreign_runs(samples: Path) -> Family:
             about = f"{kind} at /{name}: {_edit(file, name, kind, rng)}"
         # What is added to a state is part of the state.
         harmless = kind == "new" or (kind in ("add", "link") and not name.startswith("frozen"))
+        about = f"{truth.sample} {about}"
         return Case([*command.split(), "--quiet"], about, wrong if harmless else lambda end: "")
 
     return foreign_run

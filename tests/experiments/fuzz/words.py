@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import importlib
 import json
 import random
@@ -174,10 +175,16 @@ def missing(end: End, words: list[str], folder: Path) -> str:
                 if not run.learning.complete or len(run.learning.sensors[:]) != run.learning.wanted:
                     return f"{path} is not complete"
     if name in ("report", "plot") and not any(
-        (folder / _after(flag, words)).is_file() or list(folder.glob("*.pdf")) for flag in ("-o", "--out")
+        _pictures(folder / _after(flag, words)) or list(folder.glob("*.pdf")) for flag in ("-o", "--out")
     ) and not (folder / "report.html").exists():  # fmt: skip
         return "there is no page or picture"
     return ""
+
+
+def _pictures(out: Path) -> list[Path]:
+    """A picture, or several with their names added."""
+    alike = f"{glob.escape(out.stem)}*{glob.escape(out.suffix)}"
+    return [path for path in out.parent.glob(alike) if path.is_file()]
 
 
 def _after(flag: str, words: list[str]) -> str:

@@ -82,7 +82,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     return learned, digest(learned), recorded, digest(recorded)
 
 
-@pytest.mark.parametrize("times", [3, pytest.param(20, marks=pytest.mark.guard)])
+@pytest.mark.guard
+@pytest.mark.parametrize("times", [3, 20])
 def test_learning_killed_again_and_again_ends_as_if_never_killed(whole, tmp_path: Path, times: int) -> None:
     learned, expected, _, _ = whole
     with open_run_file(learned) as run:

@@ -55,6 +55,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.guard
 def test_what_a_rule_freezes_to_is_found_where_the_user_is(own: Path, tmp_path: Path) -> None:
     run = str(shutil.copy(own / "run.h5", tmp_path))
     words = ["record", run, "--samples", "60", "--transient", "0", "--jobs", "2"]

@@ -14,7 +14,7 @@ from experiments.pipeline.learn import resolve
 
 def test_a_preset_replaces_the_defaults_and_is_beaten_by_single_settings() -> None:
     published = dataclasses.asdict(controllers.DEPConfig())
-    assert resolve(Learn("snake", "dep")).rule["kappa"] == 3.5
+    assert resolve(Learn("snake", "dep")).rule["kappa"] == 3.2
     assert resolve(Learn("snake", "dep", preset="authors-hexapod")).rule == published
     changed = resolve(Learn("snake", "dep", preset="authors-humanoid", rule={"eps_h": 0.0})).rule
     assert (changed["norm"], changed["kappa"], changed["eps_h"]) == ("global", 1.4, 0.0)

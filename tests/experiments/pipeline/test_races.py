@@ -1,18 +1,18 @@
 """Several processes and one file: nothing is mixed, nothing is overwritten, a link is its file."""
 
+import io
 import os
 import shutil
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from experiments.cli import main
 from experiments.errors import FileError
 from experiments.pipeline import learn as learning
 from experiments.pipeline import record as recording
@@ -22,6 +22,7 @@ from experiments.runfiles.atomic import replacing, write_text, writing
 from experiments.runfiles.growing import GrowingFile
 from experiments.runfiles.run_file import open_run_file
 from experiments.runfiles.salvage import Salvage, salvage
+from tests.experiments.children import start
 
 LESSON: dict[str, Any] = {"minutes": 0.05, "freeze": (0.05,), "checkpoint": 50}
 
@@ -213,20 +214,27 @@ def test_two_salvages_to_one_name_do_not_overwrite_each_other(tmp_path: Path, mo
     assert salvage(Salvage(tmp_path / "a.h5", tmp_path / "m.h5"))["learning/sensors"].rows == 150
 
 
-def test_two_commands_that_start_together(tmp_path: Path) -> None:
-    """The real thing: two other experiments for one file, the first killed while the second waits."""
-    path = tmp_path / "k.h5"
-    base = [sys.executable, "-m", "experiments.cli", "learn", "barrel", "--minutes", "60", "--freeze", "60"]
-    base += ["--checkpoint", "50", "--out", str(path)]
-    first = subprocess.Popen(base, stderr=subprocess.PIPE)
-    while not path.exists():
-        time.sleep(0.01)
-    second = subprocess.Popen([*base, "--seed", "2"], stderr=subprocess.PIPE, text=True)
-    time.sleep(0.2)
-    first.kill()
-    first.communicate()
-    _, error = second.communicate(timeout=60)
-    assert second.returncode == 2 and "holds another experiment" in error, error
+def test_a_command_that_waits_for_another_experiment_to_be_killed(tmp_path: Path, monkeypatch) -> None:
+    """The real thing: a process looks before there is a file, and gets the lock when there is another's."""
+    path, other = tmp_path / "k.h5", tmp_path / "other.h5"
+    half_learned(other, monkeypatch)
+    heard, tell = os.pipe()
+    words = ["learn", "barrel", "--minutes", "0.05", "--freeze", "0.05", "--seed", "2"]
+    words += ["--checkpoint", "50", "--out", str(path)]
+
+    def second() -> str:
+        said = io.StringIO()
+        just_before(monkeypatch, learning, "writing", lambda: os.write(tell, b"!"))
+        with redirect_stderr(said):
+            return f"{main([*words, '--quiet'])} {said.getvalue()}"
+
+    with writing(path):
+        child = start(second, 60)
+        assert os.read(heard, 1) == b"!"
+        os.replace(other, path)
+    assert child.end().startswith(f"2 selforg: {path} holds another experiment: seed is 1 there and 2 here")
+    with open_run_file(path) as run:
+        assert run.seed == 1 and run.learning.status == "running"
 
 
 # A run that is moved away under the writer's hands.

@@ -1,14 +1,19 @@
 """Recording frozen behaviours: the same with any number of processes, and never into another's file."""
 
+import itertools
 import json
+import os
 import shutil
+import signal
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike, NDArray
 
 import quantify as q
+from controllers import Frozen
 from experiments.cli import main
 from experiments.errors import FileError
 from experiments.pipeline.learn import Learn, learn
@@ -16,7 +21,8 @@ from experiments.pipeline.record import Record, Wanted, _stationarity, record, r
 from experiments.runfiles.atomic import writing
 from experiments.runfiles.library import fetch
 from experiments.runfiles.results import versions
-from experiments.runfiles.run_file import open_run_file
+from experiments.runfiles.run_file import open_run_file, part_path
+from robots import default_engine
 
 
 def test_an_unfinished_recording_of_another_run_is_not_taken_over(tmp_path: Path) -> None:
@@ -117,16 +123,16 @@ def test_a_sensor_to_test_is_looked_for_before_the_work(
 def test_other_libraries_are_noted(
     recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "old.h5"
+    path, engine = tmp_path / "old.h5", default_engine()
     shutil.copy(recorded, path)
     with h5py.File(path, "r+") as file:
-        file.attrs["versions"] = json.dumps(json.loads(file.attrs["versions"]) | {"pybullet": "1.0"})
+        file.attrs["versions"] = json.dumps(json.loads(file.attrs["versions"]) | {engine: "1.0"})
     config = ["--samples", "200", "--transient", "0", "--freeze", "0.1", "--replace", "--jobs", "1"]
     assert main(["record", str(path), *config]) == 0
     words = capsys.readouterr().err.replace("\n", " ")
-    assert "learned with pybullet 1.0, now" in words and "bit by bit" in words
+    assert f"learned with {engine} 1.0, now" in words and "bit by bit" in words
     with open_run_file(path) as run:
-        assert json.loads(run.behaviours["0.1min"].attrs["versions"]) == versions()
+        assert json.loads(run.behaviours["0.1min"].attrs["versions"]) == versions(engine)
 
 
 def test_a_jump_is_seen_often_enough(tmp_path: Path) -> None:
@@ -158,3 +164,39 @@ def test_what_was_begun_with_other_intervals_goes_on_with_them(tmp_path: Path) -
         assert {one.tracks["measures"].every for one in (run.learning, *run.behaviours.values())} == {10}
     with pytest.raises(FileError, match=r"measure is 0\.2 there and 0\.04 here"):
         learn(Learn("hexapod", measure=0.04, **lesson))
+
+
+class Dying(Frozen):
+    """Takes its process along after fifty actions, as the system does that lacks memory."""
+
+    count = itertools.count()
+
+    def act(self, s: ArrayLike) -> NDArray[np.float64]:
+        if next(self.count) == 50:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().act(s)
+
+
+def test_the_death_of_a_worker_is_one_line_and_what_was_committed_goes_on(
+    learned_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(shutil.copy(learned_run, tmp_path / "run.h5"))
+    with h5py.File(path, "r+") as file:
+        kind = file["frozen/0.1min"].attrs["kind"]
+        file["frozen/0.1min"].attrs["kind"] = f"{__name__}:Dying"
+    before = path.read_bytes()
+    words = ["record", str(path), "--samples", "60", "--transient", "0", "--checkpoint", "20", "--jobs", "2"]
+    assert main([*words, "--quiet"]) == 2
+    error = capsys.readouterr().err.strip()
+    assert error.startswith("selforg: a worker process died") and "\n" not in error
+    assert path.read_bytes() == before
+    with open_run_file(path) as run:
+        assert run.behaviours["0.1min"].steps == 40
+    # Had it been mere bad luck, the same command would go on.
+    with h5py.File(path, "r+") as file:
+        file["frozen/0.1min"].attrs["kind"] = kind
+    part_path(path, "0.1min").unlink()
+    assert main([*words, "--quiet"]) == 0
+    with open_run_file(path) as run:
+        assert [one.steps for one in run.behaviours.values()] == [60, 60]
+    assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]

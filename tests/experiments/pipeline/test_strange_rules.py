@@ -191,7 +191,15 @@ class LateMistake(Controller):
             {}["no such key"]
 
 
-@pytest.mark.parametrize("rule", ["LateExit", "LateMistake"])
+class LateNumber(Controller):
+    """One number for all motors, long after any rehearsal."""
+
+    def step(self, s, learn=True):
+        a = super().step(s, learn)
+        return 0.5 if self.t == 121 else a
+
+
+@pytest.mark.parametrize("rule", ["LateExit", "LateMistake", "LateNumber"])
 def test_what_a_rule_raises_ends_the_run_with_a_status_and_a_reason(
     rule: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,15 +209,18 @@ def test_what_a_rule_raises_ends_the_run_with_a_status_and_a_reason(
         assert main([*words, "--quiet", "--out", str(path), *extra]) == 3
         error = capsys.readouterr().err.strip()
         assert "\n" not in error and "learning ended after 120 of 300 steps" in error
-        assert "the controller broke down at step 120" in error and "test_strange_rules.py line" in error
+        assert "the controller broke down at step 120" in error
+        assert ("the action has shape ()" if rule == "LateNumber" else "test_strange_rules.py line") in error
     with open_run_file(path) as run:
         assert run.learning.status == "stopped" and run.learning.steps == 120
         assert len(run.learning.sensors[:]) == 120
 
 
-def test_a_rule_with_a_syntax_error_is_one_line(tmp_path: Path, refused: Callable[..., str]) -> None:
-    (tmp_path / "my_broken_rule.py").write_text(
-        "from controllers import Controller\nclass Rule(Controller:\n"
-    )
-    words = refused("learn", "hexapod", "--controller", "my_broken_rule:Rule")
-    assert "cannot be imported: SyntaxError in my_broken_rule.py line 2" in words
+def test_a_rule_that_cannot_be_imported_is_one_line(tmp_path: Path, refused: Callable[..., str]) -> None:
+    for name, text, error in (
+        ("broken", "from controllers import Controller\nclass Rule(Controller:\n", "SyntaxError"),
+        ("leaving", "import sys\nsys.exit(0)\n", "SystemExit"),
+    ):
+        (tmp_path / f"my_{name}_rule.py").write_text(text)
+        words = refused("learn", "hexapod", "--controller", f"my_{name}_rule:Rule")
+        assert f"cannot be imported: {error} in my_{name}_rule.py line 2" in words

@@ -89,6 +89,7 @@ def test_a_page_that_cannot_be_written_is_noticed_before_the_filming(
         (["broken.json"], "broken.json cannot be read as JSON"),
         (["film.mp4"], "film.mp4 belongs to no behaviour"),
         (["data.csv", "-o", "r.pdf"], "r.pdf must end in .html"),
+        (["data.csv", "r.html"], "to write it, say -o r.html"),
         (["data.csv", "--seconds", "-1"], "--seconds is -1"),
     ],
 )
@@ -111,7 +112,7 @@ def test_a_section_stands_before_the_table() -> None:
         "<h3>Paper beside ours</h3>",
         '<th scope="col">what</th>',
         '<th scope="col" class="words"><abbr title="median &amp; interval">ours &lt;b&gt;</abbr></th>',
-        '<td>a b</td><td class="words">1 | 2</td>',
+        '<td data-name="what">a b</td><td class="words" data-name="ours &lt;b&gt;">1 | 2</td>',
         '<p class="soft">so &lt;far&gt;</p>',
         '<li>One.</li>\n<li class="more">On one scale.</li>',
     ):

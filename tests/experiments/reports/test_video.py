@@ -1,17 +1,22 @@
 """Films of frozen behaviours."""
 
+import shutil
 import time
 from contextlib import closing
 from pathlib import Path
 
+import h5py
 import imageio_ffmpeg
 import matplotlib.image
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike, NDArray
 
+from controllers import Frozen
 from experiments.errors import ExperimentError
 from experiments.pipeline.loop import make_body
 from experiments.reports.video import Video, first_picture, video
+from robots import default_engine
 
 
 def test_a_film_is_written_and_can_be_read(learned_run: Path, tmp_path: Path) -> None:
@@ -48,10 +53,28 @@ def test_pictures_have_a_clock_and_a_metre() -> None:
 @pytest.mark.guard
 def test_a_picture_is_quick_enough_for_films_in_real_time() -> None:
     """Of processor time, three times what real time at 25 pictures a second leaves: machines are busy."""
-    with closing(make_body("hexapod", {}, render_mode="rgb_array")) as body:
+    with closing(make_body("hexapod", {"engine": default_engine()}, render_mode="rgb_array")) as body:
         body.reset(seed=1)
         body.render()
         start = time.process_time()
         for _ in range(10):
             body.render()
         assert (time.process_time() - start) / 10 < 3 / 25
+
+
+class Giving(Frozen):
+    """Acts well for some steps."""
+
+    def act(self, s: ArrayLike) -> NDArray[np.float64]:
+        if self._acted == 5:
+            raise KeyError("no such luck")
+        return super().act(s)
+
+
+def test_a_frozen_class_that_breaks_down_in_a_film_is_one_line(learned_run: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(learned_run, tmp_path / "run.h5"))
+    with h5py.File(path, "r+") as file:
+        file["frozen/0.05min"].attrs["kind"] = f"{__name__}:Giving"
+    with pytest.raises(ExperimentError, match="the controller broke down at step 5: KeyError in test_video"):
+        video(Video(path, tmp_path / "film.mp4", freeze=0.05, seconds=0.4, skip=0))
+    assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]

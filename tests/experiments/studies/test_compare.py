@@ -29,6 +29,7 @@ def small(made_once: Callable[..., Path]) -> Path:
     return made_once("comparison", lambda folder: compare(small_comparison(folder)))
 
 
+@pytest.mark.guard
 def test_a_small_comparison_leaves_table_figure_page_and_numbers(small: Path) -> None:
     document = json.loads((small / "compare.json").read_text())
     for rows in (document["rows"], document["learning_on"]["rows"]):
@@ -53,6 +54,7 @@ def test_a_small_comparison_leaves_table_figure_page_and_numbers(small: Path) ->
     assert document["cost"]["tasks"] == 12 and document["cost"]["cpu_s"] > 0
 
 
+@pytest.mark.guard
 def test_the_page_has_a_film_of_every_controller(small: Path) -> None:
     page = (small / "compare.html").read_text()
     for name in CONTROLLERS:
@@ -61,6 +63,7 @@ def test_the_page_has_a_film_of_every_controller(small: Path) -> None:
     assert len(kept) == 2 * len(CONTROLLERS) and max(kept) < 100_000
 
 
+@pytest.mark.guard
 def test_all_controllers_are_treated_alike(small: Path) -> None:
     configs = [json.loads(path.read_text())["config"] for path in (small / "store").glob("*.json")]
     assert len(configs) == 12
@@ -104,6 +107,7 @@ def test_the_snake_has_one_body_under_all_controllers() -> None:
     assert bodies[0] == bodies[1] == resolve(Learn("snake", "ulr")).body
 
 
+@pytest.mark.guard
 def test_what_learning_on_sees_is_the_rule_at_work(small: Path) -> None:
     """The sine has nothing to learn: but for where it stands it does the same. ULR goes on from its copy."""
     document = json.loads((small / "compare.json").read_text())
@@ -130,9 +134,12 @@ def test_a_preset_is_given_to_those_that_have_it_and_said() -> None:
     ("wrong", "message"),
     [
         ({"n_seeds": 0}, "--n-seeds is 0"),
+        ({"n_seeds": 2**31}, "--n-seeds is 2147483648; it must be at least 1, and 10,000 at most"),
+        ({"seeds": "1:20000"}, "'1:20000' names 20,000 seeds; ask for 10,000 at most"),
         ({"seeds": ()}, "--seeds names no seed"),
         ({"seeds": 3}, "seeds is 3; give a list, .*n_seeds=3 for a count"),
         ({"tune": -1}, "--tune is -1"),
+        ({"tune": 2**63}, "to 10,000"),
         ({"samples": 100}, "--samples is 100"),
         ({"body_of": "nix"}, "--body-of: unknown controller 'nix'"),
         ({"freeze": 0.0}, "--freeze is 0; it must be greater than 0"),

@@ -195,7 +195,7 @@ def test_a_median_says_how_many_runs_it_rests_on_and_stands_once(tmp_path: Path)
         "| 2.00 (2) |" in Comparison(told).markdown()
         and "in parentheses how many runs" in Comparison(told).markdown()
     )
-    assert "<td>2.00 (2)</td>" in html_page(told, tmp_path)
+    assert ">2.00 (2)</td>" in html_page(told, tmp_path)
     assert " (2) " in printed(ranking(told["robots"]["r"]))
     relative = document(rows, ("a", "b"), rank="relative")["robots"]["r"]
     assert list(relative["ranking"][0]["E_core_by_scales"]) == ["common", "auto"]
@@ -289,6 +289,21 @@ def test_what_was_found_is_said_in_words() -> None:
             r["common"] = r["common"] | {"kappa": 0.9}
     words = findings(summarise(few, ("low", "high"), "common"), few)
     assert words[2].startswith("The scales of low are mostly stochastic (median kappa above 0.5)")
+
+
+def test_what_is_more_than_its_null_is_counted() -> None:
+    def beside(excess: float, p: float) -> dict[str, Any]:
+        return {"null": "cycles", "excess": excess, "sds": 1.0, "p": p, "n": 19}
+
+    rows = [row("a", seed, 1.0, null=beside(0.3, 0.05 if seed else 0.4)) for seed in range(4)]
+    # Less than its surrogates, though surely; and one that could not be told.
+    rows += [row("b", seed, 1.0, null=beside(-0.2, 0.05) if seed else None) for seed in range(4)]
+    found = summarise(rows, ("a", "b"), "common")
+    assert findings(found, rows)[-1].endswith("forgotten within a round: a 3 of 4, b 0 of 3.")
+    cells = {r[0]: r for r in Comparison({"robots": {"snake": found}}).ranking("snake").rows}
+    assert "+0.30\n(3/4)" in cells["1 a"] and "-0.20\n(0/3)" in cells["1 b"]
+    without = summarise([row("a", 1, 1.0)], ("a",), "common")
+    assert "excess" not in Comparison({"robots": {"snake": without}}).ranking("snake").heads
 
 
 def test_equal_medians_share_a_rank_and_few_seeds_are_said_to_be_few() -> None:

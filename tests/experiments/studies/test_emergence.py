@@ -20,7 +20,7 @@ from experiments.studies.emergence import controls, interventions
 from experiments.studies.emergence import emergence as studies
 from experiments.studies.emergence.emergence import Trials, emergence, verdict
 from experiments.studies.emergence.trials import Emergence, Trial, make_trial, observed_in, trial, with_modes
-from robots import describe
+from robots import default_engine, describe
 from robots.audit import audit
 
 SMALL = {"seeds": (1, 2), "minutes": 0.2, "samples": 1000, "transient": 100, "jobs": 1}
@@ -150,7 +150,8 @@ def test_verdicts_count_seeds() -> None:
     [
         (["barrel"], "what to look for is not stated for 'barrel'; known: hexapod, snake"),
         (["hexapod", "--n-seeds", "0"], "--n-seeds is 0; it must be at least 1"),
-        (["hexapod", "--samples", "10"], "--samples 10 must be at least 1000"),
+        (["hexapod", "--samples", "10"], "--samples 10 must be at least 1000 (20 s tell a mode)\n"),
+        (["hexapod", "--transient", "-1"], "--transient -1 must be 0 or more"),
         (["hexapod", "--freeze", "9"], "--freeze 9 lies outside the experiment of 8 minutes"),
         (["hexapod", "--controls", "--push"], "--controls and --push are different experiments: ask for one"),
         (["hexapod", "--controls", "--controller", "dep"], "switches off terms of ulr; the rule is 'dep'"),
@@ -221,7 +222,7 @@ def test_shipped_jumps_obey_gravity_and_live_on_their_servos() -> None:
 
 
 def test_without_the_vertical_velocity_its_sensor_reads_noise() -> None:
-    body = make_body("hexapod", dict(controls.BLIND))
+    body = make_body("hexapod", dict(controls.BLIND) | {"engine": default_engine()})
     try:
         body.reset(seed=1)
         read = [body.step(np.full(18, (-1.0) ** (t // 10)))[0][18] for t in range(100)]

@@ -15,6 +15,8 @@ from experiments.studies.emergence.emergence import emergence
 from experiments.studies.emergence.trials import Emergence, make_trial
 from robots import ENGINES, engine_version
 
+ROOT = Path(__file__).parents[3]
+RESULTS = sorted((ROOT / "docs" / "results").glob("emergence-*-engines.json"))
 both = pytest.mark.skipif(not all(map(engine_version, ENGINES)), reason="it takes both engines")
 
 
@@ -93,3 +95,15 @@ def test_what_cannot_be_asked_for_is_refused(capsys: pytest.CaptureFixture[str])
         assert why in capsys.readouterr().err
     with pytest.raises(ExperimentError, match="different experiments"):
         emergence(Emergence("snake", engines=True, push=True))
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_the_document_says_of_both_engines_what_was_found(path: Path) -> None:
+    """docs/emergence.md holds tables and verdicts word for word, and every verdict follows from the rows."""
+    document = json.loads(path.read_text())
+    assert engines.Engines(document).markdown() in (ROOT / "docs" / "emergence.md").read_text()
+    task = make_trial(
+        Emergence(document["settings"]["robot"], engine="mujoco", rule=document["settings"]["rule"]), 1
+    )
+    rows = {name: [row for row in document["rows"] if row["engine"] == name] for name in ENGINES}
+    assert [engines.judged(found, rows) for found in engines.findings(task)] == document["findings"]

@@ -14,6 +14,7 @@ from experiments.pipeline.learn import Learn, learn
 from experiments.pipeline.record import Record, record
 from experiments.runfiles.atomic import writing
 from experiments.runfiles.growing import GrowingFile
+from robots import default_engine
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_everything_is_listed_with_what_it_is_and_how_it_stands(folder: Path) ->
         "series.complexity.json",
     ]
     run, recording = found["deep/small-1.h5"], found["deep/small-1.h5 0.2min"]
-    assert (run.robot, run.controller, run.seed, run.engine) == ("hexapod", "ulr", "1", "pybullet")
+    assert (run.robot, run.controller, run.seed, run.engine) == ("hexapod", "ulr", "1", default_engine())
     assert run.state == "complete, 600 steps" and run.size > 1000 and run.age >= 0
     result = json.loads((folder / "deep/small-1.0.2min.complexity.json").read_text())["result"]
     assert recording.E_core == pytest.approx(result["E_core"]["value"])
@@ -107,7 +108,7 @@ def test_runs_that_are_there_are_compared_without_running(
         paths.append(str(path))
     before = [Path(path).read_bytes() for path in paths]
     monkeypatch.setattr("experiments.studies.scoring.learn", None)
-    words = ["--out", str(tmp_path / "found"), "--no-surrogates", "--jobs", "1"]
+    words = ["--out", str(tmp_path / "found"), "--no-surrogates", "--jobs", "1", "--seconds", "0.1"]
     assert main(["compare", "--runs", *paths, *words]) == 0
     document = json.loads((tmp_path / "found" / "compare.json").read_text())
     assert [(row["controller"], row["seed"], row["reason"]) for row in document["rows"]] == [

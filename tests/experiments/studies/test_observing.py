@@ -11,7 +11,9 @@ from experiments.errors import ExperimentError
 from experiments.pipeline.loop import make_body
 from experiments.runfiles.run_file import open_run_file
 from experiments.studies.emergence.trials import observe, observed_in
-from robots import ROBOTS
+from robots import ROBOTS, default_engine
+
+USUAL = {"engine": default_engine()}
 
 
 def test_what_is_observed_in_a_recording(small_run: Path) -> None:
@@ -31,7 +33,7 @@ def test_what_is_observed_in_a_recording(small_run: Path) -> None:
 
 
 def test_observing_goes_on_where_it_stopped() -> None:
-    body = make_body("snake", {})
+    body = make_body("snake", USUAL)
     try:
         s, _ = body.reset(seed=1)
         still = Frozen(np.eye(14), np.zeros(14))
@@ -45,7 +47,7 @@ def test_observing_goes_on_where_it_stopped() -> None:
 
 
 def test_a_breakdown_is_an_error_with_its_reason() -> None:
-    body = make_body("snake", {"max_joint_speed": 0.01})
+    body = make_body("snake", USUAL | {"max_joint_speed": 0.01})
     try:
         s, _ = body.reset(seed=1)
         with pytest.raises(ExperimentError, match="broke down at step 0"):
@@ -70,7 +72,7 @@ def observed_robot() -> Callable[[str], dict]:
     """The numbers of a robot that keeps still for half a second."""
 
     def numbers(robot: str) -> dict:
-        body = make_body(robot, {})
+        body = make_body(robot, USUAL)
         try:
             s, _ = body.reset(seed=1)
             o = len(body.motor_names)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from experiments.studies.comparison.compare import Compare
 from experiments.studies.scoring import Scoring, quantified, score, score_learning, yardstick
 from experiments.sweeps.sweep import sweep, task_key
 from quantify import comparable
+from quantify.null_test import null_tests
 
 QUICK: dict[str, Any] = {"samples": 1000, "transient": 20}
 MINUTES = 0.02
@@ -114,6 +116,20 @@ def test_what_the_quantifier_refuses_about_predictive_information_is_none(
     assert found["PI"] is None and found["auto"]["E_core"] >= 0 and "surrogate" not in found
 
 
+def test_surrogates_of_the_usual_null_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    series = np.sin(np.arange(1500) * 0.37) + 0.01 * np.random.default_rng(1).normal(size=1500)
+    wanted = replace(yardstick(Compare(**QUICK, surrogates=False, nulls=19), "hexapod"), tau=4, m_max=4)
+    found = quantified(series, wanted, 1)["null"]
+    part = null_tests(series, null="cycles", n=19, statistics=("E_core",), rng=1)["E_core"]
+    assert (found["null"], found["excess"], found["p"]) == ("cycles", part.excess, part.p)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise q.QuantifyError("too few rounds")
+
+    monkeypatch.setattr(comparable, "null_tests", refuse)
+    assert quantified(series, wanted, 1)["null"] is None
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -123,6 +139,7 @@ def test_what_the_quantifier_refuses_about_predictive_information_is_none(
         ({"relative": (0.0, 0.1)}, "--relative is 0 0.1"),
         ({"common": (0.1, math.inf)}, "--common is 0.1 inf; .* < inf is needed"),
         ({"relative": (0.1, math.inf)}, "--relative is 0.1 inf"),
+        ({"nulls": 5}, "--nulls is 5; with fewer than 19 surrogates no p-value can be as small as .05"),
     ],
 )
 def test_a_yardstick_that_cannot_be_is_refused(wrong: dict[str, Any], message: str) -> None:

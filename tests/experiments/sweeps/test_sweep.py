@@ -123,7 +123,7 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path, notes: Path) -> None:
     assert sorted(p.suffix for p in (tmp_path / "store").iterdir()) == [".json"] * 6
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("sign", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.guard)])
 def test_an_interrupted_sweep_leaves_no_process_and_continues(
     tmp_path: Path, notes: Path, sign: signal.Signals
 ) -> None:
