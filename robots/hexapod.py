@@ -67,6 +67,8 @@ class HexapodConfig(RobotConfig):
     """Stiffness of the support against a tilt of the trunk beyond a right angle [N m/rad]; 0: none."""
     substeps: int = 4
     """Physics steps per control step [1]: with two, when it begins to jump depends on the engine."""
+    solver_iterations: int = 20
+    """Iterations of the constraint solver per physics step [1]: with ten, MuJoCo's onset is not converged."""
     gravity: float = 9.81
     """Gravitational acceleration, downwards [m/s²]."""
     friction: float = 2.4
