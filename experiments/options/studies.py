@@ -91,8 +91,9 @@ class Compare(Scales, Physics, Seeds, Scale):
     """Samples to record per behaviour."""
     transient: int = 10_000
     """Samples to discard before recording."""
-    rank: ScaleKind = "common"
-    """Scales by which controllers are ranked; the others are shown beside."""
+    rank: ScaleKind = "auto"
+    """Scales by which controllers are ranked; the others are shown beside. auto: those on which each
+    behaviour is deterministic, so that none wins by its noise."""
     surrogates: Annotated[bool, tyro.conf.arg(help_behavior_hint="(default: they are scored)")] = True
     """Leave out the IAAFT surrogates: of every recording one is scored beside it."""
     nulls: int | None = None

@@ -53,7 +53,7 @@ class Curve(Study):
             "n": "how many runs have a value on common scales",
             "common": "E_core on scales common to all",
             "rel.": "E_core on scales relative to std",
-            "auto": "E_core on scales chosen for each behaviour",
+            "auto": "E_core on scales on which each behaviour is deterministic",
             **{"state": "E_state on common scales", "mem.": "E_mem on common scales"},
             **{"D": "dimension on common scales", "std": "amplitude", "PI": "predictive information"},
             "broke": "runs that broke down or cannot be quantified",
@@ -81,7 +81,7 @@ class Curve(Study):
         labels = {
             "common": "on scales {:g}-{:g}".format(*chosen["common"]),
             "relative": "on {:g}-{:g} std".format(*chosen["relative"]),
-            "auto": "on scales chosen for each behaviour",
+            "auto": "on scales on which each behaviour is deterministic",
         }
         who = f"{chosen['robot']} under {chosen['controller']}, {chosen['samples']:,} samples each"
         return plots.medians(curves, labels, f"{who}\n{runs_words(self.document)}")

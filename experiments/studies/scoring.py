@@ -228,15 +228,16 @@ def value(row: Row, scales: str, quantity: str) -> float | None:
     """A number of one run: a complexity on one kind of scales, "std", "PI", E_core of its "surrogate", or its
     "excess" over surrogates of the usual null, on scales of its own.
 
-    None if it has none, or on too small a share of the scales.
+    None if it has none, on too small a share of the scales, or, on those chosen for it ("auto"), if none of
+    them are deterministic: what noise scores is no complexity of a behaviour.
     """
     if quantity == "surrogate":
         return value(row.get("surrogate", {}), scales, "E_core")
     if quantity == "excess":
         return (row.get("null") or {}).get("excess")
     numbers = row if quantity in ("std", "PI") else row.get(scales, {})
-    found = numbers.get(quantity)
-    return None if found is None or numbers.get("covered", 1.0) < COVERED else float(found)
+    found, counts = numbers.get(quantity), numbers.get("covered", 1.0) >= COVERED
+    return float(found) if found is not None and counts and numbers.get("usable", True) else None
 
 
 def rank_value(row: Row, scales: str) -> float:

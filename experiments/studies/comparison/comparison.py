@@ -28,7 +28,7 @@ Summary = dict[str, Any]
 SCALE_WORDS = {
     "common": "scales common to all",
     "relative": "scales relative to the amplitude",
-    "auto": "scales chosen for each behaviour",
+    "auto": "scales on which each behaviour is deterministic",
 }
 ON = ", learning on"
 """Follows the name of a robot whose rules went on learning."""
@@ -36,7 +36,10 @@ LEVEL = 0.05
 """Differences with a corrected p-value below this count as shown."""
 KAPPA = 0.5
 """Scales with a larger kappa count as stochastic, as in the decomposition."""
-NO_VALUE = f"broke down, cannot be quantified, or have enough pairs on less than {COVERED:.0%} of the scales"
+NO_VALUE = (
+    f"broke down, cannot be quantified, have enough pairs on less than {COVERED:.0%} of the scales, or are "
+    "deterministic on none"
+)
 """What runs without a value have in common."""
 SCALE_HEADS = {"common": "com.", "relative": "rel.", "auto": "auto"}
 QUANTITIES = {

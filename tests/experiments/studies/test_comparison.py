@@ -12,7 +12,7 @@ from rich.console import Console
 
 from experiments.console import console
 from experiments.errors import ExperimentError
-from experiments.options.studies import ScaleKind
+from experiments.options.studies import Compare, ScaleKind
 from experiments.studies.comparison.compare import summarise
 from experiments.studies.comparison.comparison import Comparison, findings, narrow
 from quantify.statistics import interval
@@ -128,6 +128,18 @@ def test_a_value_on_less_than_half_of_the_scales_is_none() -> None:
     words = findings(found, rows)
     assert any(w.startswith("5 of 12 runs have no value, because less than 50%") for w in words)
     assert "By dimension: a 1.00, b 1.00 (1 of 6 runs)." in words
+
+
+def test_a_wave_that_is_driven_into_noise_does_not_win_by_its_noise() -> None:
+    rows = [row("learned", seed, 1.0) for seed in range(7)]
+    noise = {"E_core": 9.0, "usable": False}
+    rows += [row("driven", seed, 9.0, auto=noise) for seed in range(7)]
+    found = summarise(rows, ("learned", "driven"), Compare().rank)
+    first, last = found["ranking"]
+    assert (first["controller"], last["controller"]) == ("learned", "driven")
+    assert last["without_value"] == last["without_range"] == 7
+    # What noise scores on the common scales stands beside.
+    assert last["E_core_by_scales"]["common"]["value"] == 9.0
 
 
 def test_a_run_that_is_unfinished_says_nothing_about_its_controller(
