@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import re
 import typing
-from pathlib import Path
 from typing import Any
 
 import tyro
@@ -30,7 +28,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/commands.md": commands(),
         "reference/settings.md": settings(),
         "glossary.md": words(),
-        "findings/numbers.md": numbers(),
     }
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
@@ -118,12 +115,3 @@ def words() -> str:
             drawn.add(entry.picture)
             parts.append(f"![{entry.title}](figures/{entry.picture}.png)")
     return "\n\n".join(parts) + "\n"
-
-
-def numbers() -> str:
-    """The README's table of numbers and commands; files of results are named, not linked."""
-    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    section = text.partition("## Numbers, and the commands behind them")[2].partition("\n## ")[0]
-    named = re.sub(r"\[(docs/results/[^]]*)\]\([^)]*\)", r"`\1`", section)
-    linked = named.replace("](docs/", "](../").replace("[docs/", "[")
-    return f"# Numbers, and the commands behind them\n{linked}"

@@ -36,8 +36,3 @@ def test_every_picture_of_the_glossary_is_there(site: ModuleType) -> None:
     for entry in glossary().values():
         assert not entry.picture or (DOCS / "figures" / f"{entry.picture}.png").exists()
     assert all(f"{{ #{name} }}" in site.words() for name in glossary())
-
-
-def test_the_numbers_of_the_readme_are_a_page(site: ModuleType) -> None:
-    text = site.numbers()
-    assert "selforg reproduce all" in text and "](docs/" not in text
