@@ -227,7 +227,7 @@ class Explore(Learner, Scales, Physics, Scale):
     again: Path | None = None
     """Numbers (.json) of an earlier exploration: take its best settings instead of drawing any."""
     best: int = 10
-    """With --again: how many, by growth of E_core on common and relative scales, the smaller of the two."""
+    """With --again: how many, those first in which E_core grows by the rule on common and relative scales."""
     push: float = 0.0
     """Push every frozen behaviour from the side [N s], and see what it does then; snake only. 0: none."""
     films: int = field(default=12, metadata=ASIDE)

@@ -20,7 +20,7 @@ from experiments.reports.tables import Table
 from experiments.reports.video import Video
 from experiments.runfiles.atomic import replacing, write_text
 from experiments.studies.atlas.elites import CELLS, Plane
-from experiments.studies.atlas.life import DETERMINISTIC, MOVES, RICH, STEP
+from experiments.studies.atlas.life import DETERMINISTIC, MOVES, RICH, STEP, merit
 from experiments.studies.atlas.matters import sentences as matter_sentences
 from experiments.studies.scoring import FROZEN, Row
 from experiments.studies.study import Study
@@ -72,12 +72,14 @@ class Atlas(Study):
         return Table(heads, lines, f"Of {plural(len(lives), 'run')}", RULE, wide=(0,))
 
     def _best(self) -> Table:
-        """Settings by growth on both kinds of scales, over their seeds."""
+        """Settings by their `merit`, over their seeds."""
         lines = []
         by_setting: dict[int, list[Row]] = {}
         for life in self.document["lives"]:
             by_setting.setdefault(life["setting"], []).append(life)
-        ranked = sorted(by_setting.values(), key=lambda some: -_median(map(_least, some)))
+        ranked = sorted(
+            by_setting.values(), key=lambda some: [-_median(x) for x in zip(*map(merit, some), strict=True)]
+        )
         for some in ranked[:SHOWN]:
             both = sum(life["grows"] and life["grows_relative"] for life in some)
             modes = dict.fromkeys(" → ".join(m or "-" for m in life["modes"]) for life in some)
@@ -230,11 +232,6 @@ def spread(cells: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int]]:
         far = [min((math.dist(cell, other) for other in chosen), default=CELLS) for cell in left]
         chosen.append(left.pop(max(range(len(left)), key=lambda i: (far[i], -i))))
     return chosen
-
-
-def _least(life: Row) -> float:
-    """Growth on both kinds of scales, the smaller of the two."""
-    return min(_number(life["growth"], -math.inf), _number(life["growth_relative"], -math.inf))
 
 
 def _number(value: float | None, missing: float = math.nan) -> float:

@@ -24,7 +24,7 @@ from experiments.pipeline.sources import Sources
 from experiments.settings import command, parse_seeds
 from experiments.studies.atlas import elites
 from experiments.studies.atlas.atlas import Atlas, films_of
-from experiments.studies.atlas.life import Life, grows, growth, live, rich
+from experiments.studies.atlas.life import Life, grows, growth, live, merit, rich
 from experiments.studies.atlas.matters import what_matters
 from experiments.studies.atlas.space import Point, Space, read_space
 from experiments.studies.scoring import Row, try_first_steps, value, yardstick
@@ -175,18 +175,15 @@ def _checked(config: Explore) -> Explore:
 
 
 def read_best(config: Explore) -> list[Setting]:
-    """The best settings of an earlier exploration, by growth on both kinds of scales."""
+    """The best settings of an earlier exploration: in which E_core grows by the rule on both kinds of scales,
+    then on one, then the others; among these by the smaller of the two rises."""
     path = config.again
     assert path is not None
     try:
         lives = json.loads(path.read_text(encoding="utf-8"))["lives"]
-        found = [
-            (min(life["growth"], life["growth_relative"]), life)
-            for life in lives
-            if life["growth"] is not None and life["growth_relative"] is not None
-        ]
-        found.sort(key=lambda one: (-one[0], one[1]["setting"]))
-        return [Setting(life["setting"], life["point"]) for _, life in found[: config.best]]
+        found = [life for life in lives if None not in (life["growth"], life["growth_relative"])]
+        found.sort(key=lambda life: (*(-x for x in merit(life)), life["setting"]))
+        return [Setting(life["setting"], life["point"]) for life in found[: config.best]]
     except OSError as error:
         raise ExperimentError(f"cannot read --again {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field
 
 from experiments.pipeline.record import Record, record
@@ -87,6 +88,13 @@ def grows(life: Row, scales: str) -> bool:
     kappa = value(last, scales, "kappa")
     rises = all(b - a >= STEP for a, b in itertools.pairwise(values))  # type: ignore[operator]
     return rises and last["std"] > MOVES and kappa is not None and kappa <= DETERMINISTIC
+
+
+def merit(row: Row) -> tuple[float, float]:
+    """By what settings are called the best: on how many kinds of scales E_core grows by the rule, then the
+    smaller of the two rises. By the rises alone those would win that end in noise, which scores high."""
+    rises = [-math.inf if row[key] is None else row[key] for key in ("growth", "growth_relative")]
+    return float(row["grows"] + row["grows_relative"]), min(rises)
 
 
 def rich(life: Row, scales: str) -> bool:

@@ -16,7 +16,7 @@ from experiments.options.studies import Explore
 from experiments.studies.atlas.atlas import Atlas, spread
 from experiments.studies.atlas.elites import CELLS, Plane, map_elites
 from experiments.studies.atlas.explore import SPACES, explore
-from experiments.studies.atlas.life import grows, growth, rich
+from experiments.studies.atlas.life import grows, growth, merit, rich
 from experiments.studies.atlas.matters import sentences, what_matters
 from experiments.studies.atlas.space import Axis, Space, read_space
 
@@ -203,6 +203,13 @@ def test_the_command_of_a_point_makes_it_again(explored: Path, tmp_path: Path, m
     ):
         for name in ("0.02min", "0.04min"):
             assert np.array_equal(run.frozen[name].controller["C"], kept.frozen[name].controller["C"])
+
+
+def test_growth_into_noise_is_not_the_best() -> None:
+    noise = {"growth": 3.0, "growth_relative": 3.0, "grows": False, "grows_relative": False}
+    clear = {"growth": 0.5, "growth_relative": 0.3, "grows": True, "grows_relative": True}
+    half = clear | {"grows_relative": False, "growth_relative": None}
+    assert sorted([noise, clear, half], key=merit) == [noise, half, clear]
 
 
 def test_an_exploration_goes_on_and_takes_the_best_again(explored: Path) -> None:
