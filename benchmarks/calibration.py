@@ -13,7 +13,7 @@ system, length and number:
   (the first 4 realisations, up to 20,000 samples),
 - `range`: by how much the ends of the range scatter, in octaves.
 
-The table in docs/quantifier.md is written from that. `--summary` does so without quantifying anything.
+The table in docs/explanation/uncertainty.md is written from that. `--summary` does so without quantifying anything.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ from quantify.systems import (
     Roessler,
 )
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "quantifier.md"
-RESULTS = DOCUMENT.parent / "results"
+DOCS = Path(__file__).parent.parent / "docs"
+DOCUMENT = DOCS / "explanation" / "uncertainty.md"
+RESULTS = DOCS / "results"
 ROWS = RESULTS / "calibration-rows.jsonl"
 METHOD = 5
 """To be raised whenever a number or its error would come out differently."""

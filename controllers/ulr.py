@@ -96,7 +96,7 @@ class ULR(HistoryController):
 
     The first term chains what changes together over d steps and so drives the loop towards instability,
     the second keeps neurons out of saturation, lambda forgets. The eps-part of every element is clipped.
-    This form is our definition, not that of the papers: docs/controllers.md derives it from TiPI.
+    This form is our definition, not that of the papers: docs/explanation/ulr.md derives it from TiPI.
 
     During the first d + 1 steps after the start or a `restart` nothing is learned and nothing forgotten.
 
