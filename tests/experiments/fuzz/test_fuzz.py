@@ -101,7 +101,7 @@ def _faulty(words: list[str]) -> int:
     ("word", "found"),
     [
         ("raise", "a traceback: "),
-        ("hang", "killed by signal 27"),
+        ("hang", "killed by signal (14|27)"),  # of wall time or of processor time
         ("die", "it died"),
         ("many lines", "not one line"),
         ("nothing said", "not one line"),
