@@ -1,5 +1,6 @@
-"""The pictures of the pages in docs/explanation: python docs/explanation_figures.py [NAME ...], a minute."""
+"""Pictures of the start page and of docs/explanation: python docs/explanation_figures.py [NAME ...]"""
 
+import json
 import sys
 from collections import deque
 from pathlib import Path
@@ -19,6 +20,21 @@ from quantify.statistics import median, smallest_p
 OUT = Path(__file__).parent / "figures" / "explanation"
 DPI = 120
 COMMON = (0.4, 1.6)
+
+
+def learning() -> Any:
+    """Core complexity over learning time, for the start page."""
+    found = json.loads((OUT.parents[1] / "results/learning-curve-hexapod.json").read_text(encoding="utf-8"))
+    t, middle, lo, hi = np.array(
+        [(one["minutes"], *(one["common"][key] for key in ("value", "lo", "hi"))) for one in found["curve"]]
+    ).T
+    figure, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
+    ax.fill_between(t, lo, hi, color=plots.MEMORY, alpha=0.2, lw=0, label="five seeds")
+    ax.plot(t, middle, "o-", color=plots.MEMORY, ms=4, label="median")
+    ax.set(xlabel="learning time [min]", ylabel="core complexity [nats]", ylim=(0, None))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="lower right")
+    return figure
 
 
 def scales() -> Any:
@@ -100,6 +116,6 @@ def small_samples() -> Any:
 
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
-    for draw in (scales, intervals, ulr, small_samples):
+    for draw in (learning, scales, intervals, ulr, small_samples):
         if draw.__name__ in sys.argv[1:] or len(sys.argv) == 1:
             draw().savefig(OUT / f"{draw.__name__}.png", dpi=DPI)

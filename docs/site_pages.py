@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import typing
+from pathlib import Path
 from typing import Any
 
 import tyro
@@ -38,6 +39,11 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Take what the theme would load from elsewhere from the site itself."""
     here = "../" * page.url.count("/")
     return output.replace("https://unpkg.com/iframe-worker/shim", f"{here}worker.js")
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Leave out the page for wrong addresses: it looks for its looks at the root of a server."""
+    (Path(config.site_dir) / "404.html").unlink(missing_ok=True)
 
 
 def commands() -> str:

@@ -1,16 +1,18 @@
-"""Play a newcomer: every recipe of the README, and whatever once tripped somebody, in a fresh folder.
+"""Play a newcomer: every recipe of README, tutorial and how-to, and whatever once tripped somebody.
 
     python tests/newcomer/play.py [PART ...]
 
-It uses the `selforg` of the interpreter that runs it, as installed, and nothing else. Recipes are those of
-the README word by word, but for sizes, which are small: a few minutes in all. It ends with a list of what is
-not as it should be, and with status 1 if there is anything on it.
+It works in a fresh folder with the `selforg` of the interpreter that runs it, as installed, and nothing else.
+Recipes are those of the pages word by word, but for sizes, which are small: some minutes in all. No block is
+left out but for those in `LEFT_OUT` and what needs a module of `ELSEWHERE`, each with its reason. It ends
+with a list of what is not as it should be, and with status 1 if there is anything on it.
 """
 
 from __future__ import annotations
 
 import fcntl
 import glob
+import importlib.util
 import json
 import os
 import pty
@@ -27,8 +29,34 @@ from dataclasses import dataclass
 from pathlib import Path
 
 README = Path(__file__).parents[2] / "README.md"
-PAGES = (("tutorial/robot", "tutorial/series", "howto/show", "howto/agent"), ("howto/resume", "howto/rule"))
-"""Those that are read one after the other, in a folder."""
+PAGES = (
+    ("tutorial/robot", "tutorial/series", "howto/show", "howto/agent", "files"),
+    *(("howto/resume",), ("howto/rule",), ("howto/robot",), ("howto/behaviours",), ("howto/engines",)),
+    *(("data",), ("howto/policy",), ("scale",), ("install",)),
+)
+"""Those that are read one after the other, in a folder of their own."""
+LEFT_OUT = {
+    "README": {"make ": "it is what brings the newcomer here; `.ci/run` begins with it"},
+    "install": {
+        "make demo": "it is what brings the newcomer here",
+        "cd selforg": "the same",
+        "pip install .": "done before this is played",
+    },
+    "scale": {
+        "pip install": "installs",
+        "dask ": "a cluster; tests/test_cluster.py starts one and does the same",
+        "--backend dask": "the same",
+        "sbatch": "SLURM",
+        "sweep(function, configs": "the names stand for what a reader has; tests/experiments/sweeps has them",
+    },
+}
+"""By page: words of a line or of a block of Python that is not run, and why."""
+ELSEWHERE = {
+    "stable_baselines3": "no part of selforg",
+    "dask_jobqueue": "no part of selforg",
+    "pandas": "an extra; with the tests it is there",
+}
+"""Modules without which a block of Python is only compiled."""
 SELFORG = Path(sys.executable).with_name("selforg")
 # What is added to a recipe of the README, and what its words become, so that it takes seconds.
 SMALL = [
@@ -40,7 +68,8 @@ SMALL = [
     (r"lorenz.csv --sensor x --m-max 10", "lorenz.csv --sensor x --m-max 4 --stop 3000"),
     (r"--minutes 8 --freeze 2 4 8", "--minutes 0.3 --freeze 0.1 0.2 0.3"),
     (r"--minutes 16 --freeze 2 4 8 16", "--minutes 0.4 --freeze 0.1 0.2 0.3 0.4"),
-    (r"--minutes 2 --freeze 2$", "--minutes 0.1 --freeze 0.1"),
+    (r"--minutes 2 --freeze 2\b", "--minutes 0.1 --freeze 0.1"),
+    (r"(video .*)--freeze 2\b", r"\1--freeze 0.1"),
     (r"(--keep .*)--freeze 8", r"\1--freeze 0.3"),
     (r"(record (?:runs|--behaviour).*)--samples 2000000", r"\1--samples 4000 --transient 100"),
     (r"(video .*)--freeze 8", r"\1--freeze 0.3"),
@@ -57,8 +86,6 @@ SMALL = [
     (r"(emergence .*)--seeds 1:10", r"\1--seeds 1 --minutes 0.2 --samples 1000 --transient 0"),
     (r"reproduce all --quick", "reproduce ar2 --quick --samples 6000 --seeds 1 --seconds 0"),
 ]
-# Recipes that take minutes even when small, each with the reason; their help is asked for instead.
-SLOW = {"emergence hexapod --engines": "learns and measures every seed in two engines"}
 COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -100,8 +127,9 @@ class Newcomer:
         start = time.monotonic()
         words = shlex.split(command, comments=True)
         paths = {word: sorted(glob.glob(word, root_dir=self.folder)) for word in words if "*" in word}
+        piped = ["bash", "-c", command] if "|" in words else []
         done = subprocess.run(
-            [one for word in words for one in paths.get(word) or [word]],
+            piped or [one for word in words for one in paths.get(word) or [word]],
             cwd=self.folder,
             env=self.environment,
             capture_output=True,
@@ -166,20 +194,43 @@ def blocks(kind: str, page: Path = README) -> list[str]:
 
 def all_blocks(page: Path) -> list[tuple[str, str]]:
     """Kind and text of the blocks of code of a page, in their order."""
-    return re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.S | re.M)
+    found = re.findall(r"^( *)```(.*?)\n(.*?)^ *```$", page.read_text(encoding="utf-8"), re.S | re.M)
+    return [(kind, re.sub(f"^{indent}", "", text, flags=re.M)) for indent, kind, text in found]
 
 
-def data(newcomer: Newcomer) -> None:
-    """The user's own data that the README speaks of: a table as people have them, and an HDF5 file."""
-    source = """
-import h5py, numpy as np
+def reason(page: str, text: str) -> str:
+    """Why a line or a block of a page is not run; empty if it is."""
+    return next((why for words, why in LEFT_OUT.get(page, {}).items() if words in text), "")
+
+
+def runs(newcomer: Newcomer, page: str, code: str) -> None:
+    """Run a block of Python, or keep it as the file that its first line names."""
+    if name := re.match(r"# (my_\w+\.py)\n", code):
+        newcomer.writes(name[1], code)
+        return
+    wanted = re.findall(r"^(?:import|from) (\w+)", code, re.M)
+    missing = [one for one in wanted if one in ELSEWHERE and importlib.util.find_spec(one) is None]
+    why = reason(page, code) or (f"{missing[0]}: {ELSEWHERE[missing[0]]}" if missing else "")
+    if why:
+        compile(code, page, "exec")
+        print(f"  left out  a block of {page}: {why}", flush=True)
+        return
+    newcomer.writes("block.py", code.replace("8min", "0.3min"))
+    newcomer.types(f"{sys.executable} block.py")
+
+
+def data(newcomer: Newcomer, gap: bool = True) -> None:
+    """The user's own data that the pages speak of: a table as people have them, and an HDF5 file."""
+    source = f"""
+import gzip, h5py, numpy as np
 t, rng = np.arange(4000), np.random.default_rng(1)
 speed = np.sin(t / 7) + 0.3 * np.sin(t / 3) + 0.1 * rng.normal(size=len(t))
-with open("ants.csv", "w") as file:
-    file.write("time,ant,speed,left,right,note\\n")
-    for i, v in enumerate(speed):
-        value = "NA" if i == 1700 else f"{v:.5f}"
-        file.write(f"{i / 2:.1f},a{i % 3},{value},{v + 0.1:.4f},{v**2 + 0.01 * (i % 5):.4f},ok\\n")
+rows = ["time,ant,speed,left,right,note"]
+for i, v in enumerate(speed):
+    value = "NA" if {gap} and i == 1700 else f"{{v:.5f}}"
+    rows.append(f"{{i / 2:.1f}},a{{i % 3}},{{value}},{{v + 0.1:.4f}},{{v**2 + 0.01 * (i % 5):.4f}},ok")
+open("ants.csv", "w").write("\\n".join(rows) + "\\n")
+gzip.open("ants.csv.gz", "wt").write("\\n".join(rows) + "\\n")
 with h5py.File("data.h5", "w") as file:
     file["session3/joints"] = np.stack([speed + k for k in range(6)], axis=1)
 """
@@ -193,10 +244,7 @@ def recipes(newcomer: Newcomer) -> None:
         if block.startswith("# my_rules.py"):
             newcomer.writes("my_rules.py", block)
     for line in "".join(blocks("")).splitlines():
-        if not line.startswith("selforg "):
-            continue
-        if slow := next((words for words in SLOW if words in line), None):
-            newcomer.types(f"selforg {slow.split()[0]} --help")
+        if reason("README", line):
             continue
         if "--sensor speed" in line and "--missing" not in line and "convergence" not in line:
             newcomer.expect("1 of 4,000" in newcomer.types(small(line), 2).err, "what is missing is not said")
@@ -298,15 +346,16 @@ def pages(newcomer: Newcomer) -> None:
     for number, some in enumerate(PAGES):
         newcomer.folder = home / f"pages-{number}"
         newcomer.folder.mkdir()
+        if "data" in some:
+            data(newcomer, gap=False)
         for page in some:
             for kind, text in all_blocks(README.parent / "docs" / f"{page}.md"):
-                if kind == "python" and text.startswith("# my_rules.py"):
-                    newcomer.writes("my_rules.py", text)
-                elif kind == "python":
-                    newcomer.writes("block.py", text)
-                    newcomer.types(f"{sys.executable} block.py")
-                elif not kind:
-                    for line in text.splitlines():
+                if kind == "python":
+                    runs(newcomer, page, text)
+                for line in text.splitlines() if not kind else ():
+                    if why := reason(page, line):
+                        print(f"  left out  {line.strip()}: {why}", flush=True)
+                    else:
                         newcomer.types(small(line))
     newcomer.folder = home
     for name in ("jump.mp4", "report.html", "lorenz.html", "strip.png", "figures.pdf", "figure.pdf"):
