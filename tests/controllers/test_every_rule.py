@@ -320,7 +320,7 @@ def test_inspect_tells_what_one_plots(name, learned):
     assert seen["C_norm"] == pytest.approx(np.sqrt(np.sum(seen["C_singular_values"] ** 2)), rel=1e-12)
     assert seen["L_eigenvalues"].shape == (N_SENSORS,) and seen["gamma"].shape == (N_MOTORS,)
     assert np.isfinite(seen["model_error"]) == (name in LEARNS)
-    assert np.isfinite(seen["gamma"]).all() == (name in LEARNS - {"dep", "dep_norm"})
+    assert np.isfinite(seen["gamma"]).all() == (name in {"ulr", "tipi", "homeokinesis"})
     assert np.isfinite(make(name, N_SENSORS, N_MOTORS).inspect()["L_eigenvalues"]).all()
 
 

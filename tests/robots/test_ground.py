@@ -150,7 +150,7 @@ def test_a_hexapod_that_slides_stops(engine: str) -> None:
 @every_robot
 def test_what_spins_slows_down(name: str, engine: str) -> None:
     env = moving(
-        name, engine, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], **({} if name in ("hexapod", "snake") else LIGHT)
+        name, engine, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], **(LIGHT if name in ("spherical", "barrel") else {})
     )
     found = audit(env, Still(len(env.motor_names)), still(env), 100)
     given = np.cumsum(np.diff(found.energy) - found.work)  # by all but the servos
@@ -178,7 +178,7 @@ class Swinging:
         self.t, self.phase = 0, 1.0 * np.arange(motors)
         if name == "snake":
             self.phase = np.tile([0.0, np.pi / 2], motors // 2)
-        self.size = 0.2 if name in ("snake", "hexapod") else 0.5
+        self.size = 0.5 if name in ("spherical", "barrel") else 0.2
 
     def act(self, s: Any) -> np.ndarray:
         self.t += 1
