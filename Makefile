@@ -50,7 +50,6 @@ bench: $(READY)
 
 # The site, into build/site: strict, a broken link or a missing name fails.
 docs: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	PYTHONPATH=. NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "site: build/site/index.html"
 

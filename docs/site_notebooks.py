@@ -89,8 +89,11 @@ def as_markdown(notebook: nbformat.NotebookNode, name: str) -> tuple[str, dict[s
                 pictures[picture] = b64decode(data["image/png"])
                 parts.append(f"![What the cell above draws]({picture})")
             elif "text/html" in data:
-                # In one line: an empty one would end it.
-                table = " ".join(re.sub(r"<style.*?</style>", "", data["text/html"], flags=re.S).split("\n"))
+                # Without the looks that tables of pandas bring along; in one line, for an empty one ends HTML.
+                html = re.sub(
+                    r"<style.*?</style>| border=\"1\" class=\"dataframe\"", "", data["text/html"], flags=re.S
+                )
+                table = " ".join(html.split("\n"))
                 parts.append(f'<div class="given">{table}</div>')
             elif text := output.get("text") or data.get("text/plain"):
                 parts.append(f"```text\n{text.rstrip()}\n```")

@@ -1,4 +1,4 @@
-"""The Python door: what the README promises runs, in a script and in a notebook; own bodies and own rules."""
+"""The Python door: what the README promises runs; own bodies and own rules."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,6 @@ from typing import Any
 import gymnasium as gym
 import h5py
 import matplotlib
-import nbclient
-import nbformat
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -64,21 +62,6 @@ def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert matplotlib.get_backend() == backend
     assert names["run"].path == tmp_path / "runs/hexapod-ulr-1.h5"
     assert (tmp_path / "report.html").stat().st_size > 1e6 and (tmp_path / "jump.mp4").stat().st_size > 1e3
-
-
-@pytest.mark.guard
-def test_the_notebook_is_the_readme_and_runs(tmp_path: Path) -> None:
-    notebook = nbformat.read(ROOT / "docs/notebooks/first-run.ipynb", as_version=4)
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert not any(cell.outputs for cell in cells)
-    kept = [line for line in snippet().splitlines() if line]
-    assert [line for cell in cells for line in cell.source.splitlines() if line] == kept
-    for cell in cells:
-        cell.source = smaller(cell.source)
-    client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
-    client.execute()
-    shown = {kind for cell in cells for out in cell.outputs for kind in out.get("data", {})}
-    assert {"text/html", "image/png"} <= shown
 
 
 def test_a_run_tells_what_it_holds(run: Run) -> None:
