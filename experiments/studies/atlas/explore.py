@@ -176,14 +176,13 @@ def _checked(config: Explore) -> Explore:
 
 def read_best(config: Explore) -> list[Setting]:
     """The best settings of an earlier exploration: in which E_core grows by the rule on both kinds of scales,
-    then on one, then the others; among these by the smaller of the two rises."""
+    then on one, then the others; among these by the smaller of the rises."""
     path = config.again
     assert path is not None
     try:
         lives = json.loads(path.read_text(encoding="utf-8"))["lives"]
-        found = [life for life in lives if None not in (life["growth"], life["growth_relative"])]
-        found.sort(key=lambda life: (*(-x for x in merit(life)), life["setting"]))
-        return [Setting(life["setting"], life["point"]) for life in found[: config.best]]
+        best = sorted(lives, key=lambda life: (*(-x for x in merit(life)), life["setting"]))
+        return [Setting(life["setting"], life["point"]) for life in best[: config.best]]
     except OSError as error:
         raise ExperimentError(f"cannot read --again {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:

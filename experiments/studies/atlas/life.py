@@ -92,9 +92,10 @@ def grows(life: Row, scales: str) -> bool:
 
 def merit(row: Row) -> tuple[float, float]:
     """By what settings are called the best: on how many kinds of scales E_core grows by the rule, then the
-    smaller of the two rises. By the rises alone those would win that end in noise, which scores high."""
-    rises = [-math.inf if row[key] is None else row[key] for key in ("growth", "growth_relative")]
-    return float(row["grows"] + row["grows_relative"]), min(rises)
+    smaller of the rises that are known. By the rises alone those would win that end in noise, which scores
+    high."""
+    rises = [row[key] for key in ("growth", "growth_relative") if row[key] is not None]
+    return float(row["grows"] + row["grows_relative"]), min(rises, default=-math.inf)
 
 
 def rich(life: Row, scales: str) -> bool:
