@@ -182,7 +182,9 @@ def read_best(config: Explore) -> list[Setting]:
     try:
         lives = json.loads(path.read_text(encoding="utf-8"))["lives"]
         best = sorted(lives, key=lambda life: (*(-x for x in merit(life)), life["setting"]))
-        return [Setting(life["setting"], life["point"]) for life in best[: config.best]]
+        points = {life["setting"]: life["point"] for life in reversed(best)}  # one for all its seeds
+        order = dict.fromkeys(life["setting"] for life in best)
+        return [Setting(number, points[number]) for number in list(order)[: config.best]]
     except OSError as error:
         raise ExperimentError(f"cannot read --again {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
