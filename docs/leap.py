@@ -63,7 +63,7 @@ def plot(curve: list[dict[str, Any]], scales: str, now: float) -> Image.Image:
         ax.plot(now, np.interp(now, t, value), "o", color=RED, ms=8)
     ax.set(xlim=(0, t[-1] * 1.03), ylim=(0, hi.max() * 1.08))
     ax.set_xlabel("minutes of learning", fontsize=11)
-    ax.set_title(f"core complexity [nats], {WORDS[scales]}", fontsize=11)
+    ax.set_title(f"core complexity [nats], {WORDS[scales]}", fontsize=10)
     ax.spines[["top", "right"]].set_visible(False)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
