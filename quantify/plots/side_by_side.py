@@ -115,7 +115,7 @@ def plane(panels: Mapping[str, Mapping[str, Points]], words: tuple[str, str]) ->
     """
     figure = new_figure(2.8 * max(2, len(panels)), 3.4)
     axes = np.atleast_1d(figure.subplots(1, len(panels), sharex=True, sharey=True))
-    kinds = list(dict.fromkeys(kind for groups in panels.values() for kind in groups))
+    kinds = sorted({kind for groups in panels.values() for kind in groups})
     for ax, (title, points) in zip(axes, panels.items(), strict=True):
         for i, kind in enumerate(kinds):
             x, y = np.array(points.get(kind) or [(np.nan, np.nan)], dtype=float).T
