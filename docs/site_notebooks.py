@@ -89,7 +89,7 @@ def as_markdown(notebook: nbformat.NotebookNode, name: str) -> tuple[str, dict[s
                 pictures[picture] = b64decode(data["image/png"])
                 parts.append(f"![What the cell above draws]({picture})")
             elif "text/html" in data:
-                # Without the looks that tables of pandas bring along; in one line, for an empty one ends HTML.
+                # Without the looks that tables of pandas bring along; in one line: an empty one ends HTML.
                 html = re.sub(
                     r"<style.*?</style>| border=\"1\" class=\"dataframe\"", "", data["text/html"], flags=re.S
                 )

@@ -177,10 +177,12 @@ def rules(found: dict[str, dict[str, Any]], config: Rules, feedback: Feedback) -
 def explain(found: dict[str, dict[str, Any]], config: Explain, feedback: Feedback) -> None:
     """One word at length, or the beginning of every one."""
     if config.word:
-        for entry in found.values():
+        for name, entry in found.items():
             console().print(f"{entry['symbol']}: {entry['title']}", style="bold", markup=False)
             for text in filter(None, (entry["short"], entry["more"])):
                 console().print(text, markup=False, highlight=False)
+            if entry["picture"]:
+                put(f"with a picture: glossary.html#{name} of the site (make docs)")
         return
     width = max(len(name) for name in found)
     for name, entry in found.items():

@@ -30,8 +30,9 @@ from pathlib import Path
 
 README = Path(__file__).parents[2] / "README.md"
 PAGES = (
-    ("tutorial/robot", "tutorial/series", "howto/show", "howto/agent", "files"),
-    *(("howto/resume",), ("howto/rule",), ("howto/robot",), ("howto/behaviours",), ("howto/engines",)),
+    ("tutorial/robot", "tutorial/series", "howto/agent"),
+    ("howto/resume", "howto/show", "files"),
+    *(("howto/rule",), ("howto/robot",), ("howto/behaviours",), ("howto/engines",)),
     *(("data",), ("howto/policy",), ("scale",), ("install",)),
 )
 """Those that are read one after the other, in a folder of their own."""
@@ -60,10 +61,9 @@ ELSEWHERE = {
 SELFORG = Path(sys.executable).with_name("selforg")
 # What is added to a recipe of the README, and what its words become, so that it takes seconds.
 SMALL = [
-    (r"^selforg learn hexapod$", "selforg learn hexapod --minutes 0.3 --freeze 0.1 0.2 0.3"),
+    (r"^(selforg learn hexapod(?: --engine mujoco)?)$", r"\1 --minutes 0.3 --freeze 0.1 0.2 0.3"),
     (r"^(selforg progress .*)", r"\1 --minutes 0.3 --freeze 0.1 0.2 0.3"),
-    (r"(selforg progress .*)--samples 60000 --transient 5000", r"\1--samples 3000 --transient 100"),
-    (r"(selforg record .*)--samples 60000 --transient 5000", r"\1--samples 3000 --transient 100"),
+    (r"--samples 10000 --transient 1000", "--samples 3000 --transient 100"),
     (r"--surrogates 99", "--surrogates 19"),
     (r"lorenz.csv --sensor x --m-max 10", "lorenz.csv --sensor x --m-max 4 --stop 3000"),
     (r"--minutes 8 --freeze 2 4 8", "--minutes 0.3 --freeze 0.1 0.2 0.3"),
@@ -358,8 +358,15 @@ def pages(newcomer: Newcomer) -> None:
                     else:
                         newcomer.types(small(line))
     newcomer.folder = home
-    for name in ("jump.mp4", "report.html", "lorenz.html", "strip.png", "figures.pdf", "figure.pdf"):
-        newcomer.expect((home / "pages-0" / name).exists(), f"{name} is missing")
+    for name in (
+        "0/jump.mp4",
+        "0/report.html",
+        "0/lorenz.html",
+        "1/strip.png",
+        "1/figures.pdf",
+        "1/figure.pdf",
+    ):
+        newcomer.expect((home / f"pages-{name}").exists(), f"{name} is missing")
 
 
 PARTS: tuple[Callable[[Newcomer], None], ...] = (recipes, pages, wrong, in_the_way, own_rule, again)
