@@ -428,7 +428,7 @@ def test_every_field_of_a_config_is_described_with_its_unit(name: str) -> None:
 
 
 VERSIONS = {
-    "selforg/Hexapod-v0": "be5ed54afd1c",
+    "selforg/Hexapod-v0": "64ebc2ff1576",
     "selforg/Snake-v0": "825f83ac23b1",
     "selforg/Spherical-v0": "4f37cde59583",
     "selforg/Barrel-v0": "623d73b45345",
