@@ -14,7 +14,7 @@ from quantify.scaling import fit_scaling, longest_overlapping
 from quantify.statistics import CONTRARY, HOLDS, OPEN, VERDICTS, Expected, Median, judge, median
 
 AGREES, ORDERED, DIFFERS, ALONE, MISSING = "agrees", "same ordering", "differs", "no reference", "no value"
-UNSURE = "too few samples to tell"
+UNSURE, BIASED = "too few samples to tell", "biased by so few samples"
 CONFIDENCE = 0.9
 """An interval for the median of few seeds shall cover it with at least this probability (5 seeds: 94 %, their
 whole range)."""
@@ -112,11 +112,15 @@ class Row:
     """Largest difference that counts as agreement."""
     verdict: str
     """agrees: within the tolerance. too few samples to tell: not, but by no more than chance does with so few
-    of them. same ordering: every pair of columns that the published row tells apart is ordered the same way
+    of them. biased by so few samples: farther off, but where estimates from so few are known to lie. same
+    ordering: every pair of columns that the published row tells apart is ordered the same way
     here. differs: nothing of this."""
     chance: float = 0.0
     """How far chance moves our value: two standard errors with this number of samples and seeds; 0 where it
     is not known beforehand."""
+    bias: tuple[float, float] = (0.0, 0.0)
+    """Between which differences so few samples move our value whatever the seed; zeros where nothing is known
+    of it."""
 
     @property
     def difference(self) -> float:
@@ -153,7 +157,8 @@ def compare(
     ----------
     columns : dict of dict
         The columns of the published table, each with its `paper` and `tolerance` by quantity; either may lack
-        a quantity. With `chance`: how far chance moves our values, likewise.
+        a quantity. With `chance`: how far chance moves our values, likewise; with `bias`: between which
+        differences so few samples bring them on average.
     quantities : str
         Its rows.
     found : dict of lists of dict
@@ -170,6 +175,9 @@ def compare(
     >>> published["Lorenz"]["chance"] = {"D": 0.1}  # from so few samples
     >>> [row.verdict for row in compare(published, ["D"], {"Lorenz": [{"D": 1.92}]})]
     ['too few samples to tell']
+    >>> published["Lorenz"]["bias"] = {"D": (-0.5, -0.3)}
+    >>> [row.verdict for row in compare(published, ["D"], {"Lorenz": [{"D": 1.6}]})]
+    ['biased by so few samples']
     """
     table = []
     for quantity in quantities:
@@ -186,11 +194,17 @@ def compare(
             if not found[name] or (ours.n == 0 and printed is None):
                 continue
             chance = column.get("chance", {}).get(quantity, 0.0)
+            low, high = bias = column.get("bias", {}).get(quantity, (0.0, 0.0))
             verdict = _verdict(printed, ours.value, limit, chance, ordered)
+            if verdict in (DIFFERS, ORDERED) and printed is not None:
+                expected = min(max(ours.value, printed + low), printed + high)
+                biased = low < high or low != 0
+                if biased and _within(expected, ours.value, (limit or 0.0) + chance):
+                    verdict = BIASED
             # A seed that failed has no entry at all; one that was not asked for this quantity has others.
             tried = sum(quantity in one or not one for one in found[name])
             middle_and_ends = (ours.value, ours.lo, ours.hi, ours.n, tried)
-            table.append(Row(quantity, name, printed, *middle_and_ends, limit, verdict, chance))
+            table.append(Row(quantity, name, printed, *middle_and_ends, limit, verdict, chance, bias))
     return table
 
 

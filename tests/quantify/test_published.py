@@ -9,6 +9,7 @@ from quantify import ScalingFit, correlation_sums, crossover
 from quantify.published import (
     AGREES,
     ALONE,
+    BIASED,
     DIFFERS,
     MISSING,
     ORDERED,
@@ -68,6 +69,28 @@ def test_verdicts():
     none = table(paper, limit, {"a": [{"E": None}, {}, {"F": 1.0}], "b": [{"E": 2.05}], "c": []})
     assert [row.verdict for row in none] == [MISSING, AGREES]
     assert (none[0].n, none[0].of) == (0, 2)
+
+
+def test_what_so_few_samples_do_to_all_alike_is_named():
+    known = {"tolerance": {"E": 0.1}, "chance": {"E": 0.2}, "bias": {"E": (-0.9, -0.5)}}
+    columns = {"a": {"paper": {"E": 2.0}, **known}}
+    # Within .3 of 2, or of 1.1 to 1.5; neither beyond that nor on the other side.
+    expected = {
+        2.05: AGREES,
+        1.75: UNSURE,
+        1.65: BIASED,
+        1.3: BIASED,
+        0.85: BIASED,
+        0.75: DIFFERS,
+        2.35: DIFFERS,
+    }
+    for value, verdict in expected.items():
+        (row,) = compare(columns, ["E"], {"a": [{"E": value}]})
+        assert row.verdict == verdict, value
+    assert row.bias == (-0.9, -0.5) and Row.from_dict(json.loads(json.dumps(row.to_dict()))) == row
+    columns["a"]["bias"] = {"E": (0.0, 0.0)}
+    (row,) = compare(columns, ["E"], {"a": [{"E": 1.65}]})
+    assert row.verdict == DIFFERS
 
 
 def test_what_chance_may_do_is_no_difference():

@@ -19,7 +19,7 @@ from experiments.pipeline.record import Record, record
 from experiments.runfiles.results import versions, write_result
 from experiments.runfiles.run_file import label, open_run_file
 from experiments.settings import Scale
-from experiments.studies.reproduction.table import Rebuilt, chance, chosen, recipe
+from experiments.studies.reproduction.table import Rebuilt, bias, chance, chosen, recipe
 from experiments.sweeps.sweep import sweep, task_named, with_origin
 from quantify.aliases import Floats
 from quantify.ksg import predictive_information
@@ -182,7 +182,8 @@ def ar2(part: dict[str, Any], folder: Path, scale: Scale, feedback: Feedback = S
         exact |= {f"PI_{m}": process.PI(m, tau=tau) for m in part["PI"]}
         exact |= {f"PI_{m} (KSG)": process.PI(m, tau=tau) for m in part["predictive"]["m"]}
         tolerance = dict.fromkeys(exact, part["tolerance"])
-        columns[f"delay {tau}"] = {"paper": exact, "tolerance": tolerance, "chance": chance(part)}
+        name, known = f"delay {tau}", {"tolerance": tolerance, "chance": chance(part)}
+        columns[name] = {"paper": exact, "bias": bias(part, name, exact), **known}
     x = process.sample(min(part["samples"], TO_LOOK_AT), part["seeds"][0])
     return Rebuilt(
         compare(columns, columns[tasks[0].column]["paper"], _values(columns, tasks, found), ordering=False),

@@ -25,7 +25,7 @@ from experiments.sweeps.sweep import mixed
 from quantify.aliases import Figure
 from quantify.plain import to_plain
 from quantify.plots import published
-from quantify.published import AGREES, DIFFERS, MISSING, ORDERED, UNSURE, Row, finding_words
+from quantify.published import AGREES, BIASED, DIFFERS, MISSING, ORDERED, UNSURE, Row, finding_words
 
 Rebuild = Callable[[dict[str, Any], Path, Scale, Feedback], Rebuilt]
 REBUILD: dict[str, Rebuild] = {"lorenz": lorenz, "ar2": ar2, "snake": robot, "hexapod": robot}
@@ -33,6 +33,7 @@ COUNTED = {
     AGREES: ("agrees", "agree"),
     ORDERED: ("has the same ordering", "have the same ordering"),
     UNSURE: ("cannot be told from so few samples", "cannot be told from so few samples"),
+    BIASED: ("is biased by so few samples", "are biased by so few samples"),
     DIFFERS: ("differs", "differ"),
     MISSING: ("has no value", "have no value"),
 }

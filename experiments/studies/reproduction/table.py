@@ -15,13 +15,14 @@ import numpy as np
 
 from experiments.options.studies import Part
 from experiments.reports.tables import Table
-from quantify.published import AGREES, DIFFERS, UNSURE, Recipe, Row, number, signed
+from quantify.published import AGREES, BIASED, DIFFERS, UNSURE, Recipe, Row, number, signed
 
 PARTS: tuple[Part, ...] = get_args(Part)
 CAPTION = (
     "ours: median over the seeds. interval: of order statistics, covers the true median with at least 90 % "
     "from five seeds on. agrees: within the tolerance. same ordering: not, but the columns of this row are "
     "ordered as published. too few samples to tell: not, but by no more than two standard errors. "
+    "biased by so few samples: farther off than that, but where so few bring every such estimate. "
     "const: of the excess entropy, const - D ln eps. eps*: the scale below which noise hides the dynamics."
 )
 COLOURS = {AGREES: "green", DIFFERS: "yellow"}
@@ -68,6 +69,34 @@ def chance(part: dict[str, Any]) -> dict[str, float]:
     return {name: 2 * sd * fewer**0.5 for name, sd in there["sd"].items()}
 
 
+def bias(part: dict[str, Any], column: str, exact: Mapping[str, float]) -> dict[str, tuple[float, float]]:
+    """Between which differences so few samples bring each quantity of a column, on average over the seeds.
+
+    It shrinks with the number of samples: it lies between those of the next smaller and the next larger
+    number at which it was measured. Of the fewest nothing is left of a value.
+    """
+    there, samples = part["bias"], part["samples"]
+    sizes: list[int] = there["samples"]
+    below = max((i for i, n in enumerate(sizes) if n <= samples), default=-1)
+    above = min((i for i, n in enumerate(sizes) if n >= samples), default=len(sizes))
+    found = {}
+    for name, measured in there[column].items():
+        known = [-exact[name], *measured, 0.0]
+        ends = known[below + 1], known[above + 1]
+        found[name] = (min(ends), max(ends))
+    return found
+
+
+def _why(row: Row) -> str:
+    """What so few samples do to a value, where that is the verdict."""
+    if row.verdict == UNSURE:
+        return f" (± {row.chance:.2f} by chance)"
+    if row.verdict == BIASED:
+        low, high = (signed(end) for end in row.bias)
+        return f" ({low if low == high else f'{low} to {high}'} on average)"
+    return ""
+
+
 def in_words(table: Sequence[Row], reference: str, title: str = "") -> Table:
     """The rows as a table of words, with the name of a quantity where its rows begin."""
     heads = ("", "column", reference, "ours", "interval", "difference", "tolerance", "verdict")
@@ -82,7 +111,7 @@ def in_words(table: Sequence[Row], reference: str, title: str = "") -> Table:
             f"{number(row.low)} to {number(row.high)}" if row.n > 1 else "",
             "" if np.isnan(row.difference) else signed(row.difference),
             "" if row.tolerance is None else f"{row.tolerance:g}",
-            row.verdict + (f" (± {row.chance:.2f} by chance)" if row.verdict == UNSURE else "") + missing,
+            row.verdict + _why(row) + missing,
         ]
         lines.append(words)
         last = row.quantity

@@ -13,7 +13,8 @@ from experiments.settings import Scale
 from experiments.studies.reproduction import reproduce as module
 from experiments.studies.reproduction.rebuild import _try, ar2, lorenz, robot
 from experiments.studies.reproduction.reproduce import Reproduce, Reproduction, reproduce, settings_of
-from experiments.studies.reproduction.table import read_part
+from experiments.studies.reproduction.table import bias, in_words, read_part
+from quantify.published import compare
 from quantify.statistics import OPEN
 
 COLUMNS = 2
@@ -79,6 +80,44 @@ def test_ar2_from_nothing(tmp_path):
     assert row.chance == pytest.approx(2 * 0.034 * (1e6 / 3000) ** 0.5)
     near = {row.quantity: row.difference for row in done.rows if row.column == "delay 10" and row.n}
     assert abs(near["PI_1"]) < 0.5 and abs(near["PI_1 (KSG)"]) < 0.5
+
+
+def test_so_few_samples_are_known_to_bias_some_rows() -> None:
+    part, exact = read_part("ar2"), dict.fromkeys(("E_3", "E_4", "PI_2", "PI_3", "PI_4", "PI_2 (KSG)"), 7.48)
+    for samples, between in (
+        (20_000, (-0.79, -0.79)),
+        (30_000, (-0.79, -0.46)),
+        (1_000_000, (0.0, 0.0)),  # the paper's length is judged by the tolerance alone
+        (2_000_000, (0.0, 0.0)),
+        (3000, (-7.48, -2.04)),
+    ):
+        assert bias(part | {"samples": samples}, "delay 1", exact)["PI_4"] == between
+    found = {"delay 1": [{"PI_4": 6.7}, {"PI_4": 6.66}]}
+    known = {"tolerance": {"PI_4": 0.03}, "chance": {"PI_4": 0.05}}
+    for samples, verdict in (
+        (20_000, "biased by so few samples (\N{MINUS SIGN}0.79 on average)"),
+        (1_000_000, "differs"),
+    ):
+        column = {"paper": exact, "bias": bias(part | {"samples": samples}, "delay 1", exact), **known}
+        table = in_words(compare({"delay 1": column}, ["PI_4"], found), "exact")
+        assert table.rows[0][-1] == verdict
+
+
+@pytest.mark.parametrize("table", ["bias", "scatter"])
+def test_what_samples_do_is_told_of_known_rows(table: str) -> None:
+    part = read_part("ar2")
+    known = {*(f"E_{m}" for m in part["E"]), *(f"PI_{m}" for m in part["PI"])}
+    known |= {f"PI_{m} (KSG)" for m in part["predictive"]["m"]}
+    if table == "scatter":
+        assert set(part["scatter"]["sd"]) == known
+        return
+    sizes = part["bias"].pop("samples")
+    assert set(part["bias"]) == {f"delay {tau}" for tau in part["delays"]} and sizes == sorted(sizes)
+    for rows in part["bias"].values():
+        assert set(rows) <= known
+        for values in rows.values():
+            # It shrinks with the samples, and of the paper's number none is left.
+            assert len(values) == len(sizes) and values == sorted(values) and values[-1] == 0
 
 
 @pytest.fixture(scope="module")
