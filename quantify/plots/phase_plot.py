@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SECTIONS = ("#e07b00", "#008f7a")
+COLOURS, STRETCH = 32, 1000
+"""Colours of the third embedding, and the steps that are drawn colour by colour."""
 
 
 @styled
@@ -41,18 +43,13 @@ def phase(series: ArrayLike, *, tau: int, length: int = 20_000, ax: Axes | None 
     >>> plots.phase(Lorenz().sample(2000, 1)[:, 0], tau=15).get_xlabel()
     '$x(t)$'
     """
-    from matplotlib.collections import LineCollection
-
     ax = new_axes() if ax is None else ax
     x = as_series(series)[0]
     if not 1 <= tau < len(x) // 3:
         raise QuantifyError(f"tau = {tau} must be at least 1 and below a third of the {len(x)} samples.")
     x = x[: length + 2 * tau]
     now, before, third = x[2 * tau :], x[tau:-tau], x[: -2 * tau]
-    points = np.stack([now, before], axis=1)
-    steps = list(np.stack([points[:-1], points[1:]], axis=1))
-    path = LineCollection(steps, cmap=_blue_to_black(), linewidths=0.35, rasterized=True)
-    path.set_array(third[1:])
+    path = _trajectory(np.stack([now, before], axis=1), third[1:])
     ax.add_collection(path)
     for coordinate, shade, name in zip((now, before), SECTIONS, ("$x(t)$", r"$x(t-\tau)$"), strict=True):
         at = extrema(coordinate, max(1, tau // 2))
@@ -68,10 +65,30 @@ def phase(series: ArrayLike, *, tau: int, length: int = 20_000, ax: Axes | None 
     return ax
 
 
-def _blue_to_black() -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
+def _trajectory(points: Floats, shade: Floats) -> Any:
+    """A line through the points, each step with a colour of its own: steps of a colour are drawn at once.
 
-    return LinearSegmentedColormap.from_list("blue to black", ["#a9c9ea", "#2b6cb0", "#08111c"])
+    Later steps lie over earlier ones, to within a stretch.
+    """
+    from matplotlib.collections import PathCollection
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.path import Path
+
+    low, high = float(shade.min()), float(shade.max())
+    level = np.rint((COLOURS - 1) * (shade - low) / ((high - low) or 1)).astype(int)
+    group = np.arange(len(shade)) // STRETCH * COLOURS + level
+    order = np.argsort(group, kind="stable")
+    first = np.flatnonzero(np.diff(group[order], prepend=-1))
+    paths = []
+    for steps in np.split(order, first[1:]):
+        corners = np.stack([points[steps], points[steps + 1]], axis=1).reshape(-1, 2)
+        paths.append(Path(corners, np.tile([Path.MOVETO, Path.LINETO], len(steps))))
+    colours = LinearSegmentedColormap.from_list("blue to black", ["#a9c9ea", "#2b6cb0", "#08111c"])
+    look: dict[str, Any] = {"facecolors": "none", "linewidths": 0.35, "rasterized": True}
+    lines = PathCollection(paths, cmap=colours, **look)
+    lines.set_array(low + level[order][first] * (high - low) / (COLOURS - 1))
+    lines.set_clim(low, high)
+    return lines
 
 
 def extrema(x: Floats, reach: int) -> Counts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -46,6 +46,13 @@ def new_figure(width: float, height: float, **settings: Any) -> Figure:
     >>> new_figure(3, 2)._repr_png_()[1:4]
     b'PNG'
     """
+    figure: Figure = _shown()(figsize=(width, height), **{"layout": "constrained", **settings})
+    return figure
+
+
+@cache
+def _shown() -> Any:
+    """The class of our figures, once: matplotlib writes the documentation of every class of figures anew."""
     import io
 
     from matplotlib.figure import Figure
@@ -56,7 +63,7 @@ def new_figure(width: float, height: float, **settings: Any) -> Figure:
             self.savefig(picture, format="png", dpi=110)
             return picture.getvalue()
 
-    return Shown(figsize=(width, height), **{"layout": "constrained", **settings})
+    return Shown
 
 
 def styled(draw: F) -> F:
@@ -130,9 +137,10 @@ def scale_axis(ax: Axes) -> None:
     low, high = ax.get_xlim()
     few = high < 300 * low
     ax.xaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5) if few else (1,), numticks=30))
-    if few:
+    if low > 1e-4 and high < 1e5:  # else as a power of ten, which takes ten times as long to set
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-        ax.xaxis.set_minor_locator(NullLocator())  # ticks without a number between so many with one
+    # Every tick is drawn by itself: between many with a number none, between powers of ten 2 and 5.
+    ax.xaxis.set_minor_locator(NullLocator() if few else LogLocator(10, subs=(2, 5), numticks=30))
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 

@@ -7,13 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.path import Path
 
 from quantify import QuantifyError, plots
 from quantify.correlation import correlation_sums
 from quantify.ksg import predictive_information
+from quantify.plots.phase_plot import COLOURS
+from quantify.plots.style import new_figure, scale_axis
 from quantify.quantification import quantify_sums
 from quantify.systems import Lorenz
 
@@ -245,12 +248,23 @@ def test_eta_zero_alone_cannot_be_drawn(series):
 def test_phase_plot_is_the_delay_embedding(series):
     tau, length = 10, 500
     ax = plots.phase(series, tau=tau, length=length)
-    (path,) = (c for c in ax.collections if isinstance(c, LineCollection))
-    segments = np.array(path.get_segments())
+    (path,) = (c for c in ax.collections if isinstance(c, PathCollection))
     t = np.arange(2 * tau, length + 2 * tau - 1)
-    np.testing.assert_array_equal(segments[:, 0, 0], series[t])
-    np.testing.assert_array_equal(segments[:, 0, 1], series[t - tau])
-    np.testing.assert_array_equal(path.get_array(), series[t + 1 - 2 * tau])  # colour at the end of each step
+    third = series[t + 1 - 2 * tau]  # at the end of each step
+    expected = {
+        ((series[i], series[i - tau]), (series[i + 1], series[i + 1 - tau])): shade
+        for i, shade in zip(t, third, strict=True)
+    }
+    drawn = {}
+    for steps, shade in zip(path.get_paths(), path.get_array(), strict=True):
+        assert steps.codes.tolist() == [Path.MOVETO, Path.LINETO] * (len(steps.vertices) // 2)
+        for ends in steps.vertices.reshape(-1, 2, 2):
+            drawn[tuple(map(tuple, ends))] = shade
+    assert set(drawn) == set(expected) and len(drawn) == length - 1
+    # Half a level of colour.
+    half = np.ptp(third) / (COLOURS - 1) / 2 * (1 + 1e-9)
+    assert all(abs(drawn[ends] - shade) <= half for ends, shade in expected.items())
+    assert path.get_clim() == (third.min(), third.max())
     first, second = (line for line in ax.get_lines() if "extrema" in line.get_label())
     now, before = series[2 * tau : length + 2 * tau], series[tau : length + tau]
     for line, coordinate in ((first, now), (second, before)):
@@ -260,6 +274,31 @@ def test_phase_plot_is_the_delay_embedding(series):
             extreme = coordinate[i] in (window.min(), window.max())
             assert ((now[i], before[i]) in marked) == extreme
     assert_renders(ax.figure)
+
+
+def test_a_phase_plot_is_few_artists():
+    """Each path takes matplotlib some hundredths of a millisecond, at every drawing: 20,000 took a second."""
+    x = np.random.default_rng(1).normal(size=30_000)
+    ax = plots.phase(x, tau=10)
+    (path,) = (c for c in ax.collections if isinstance(c, PathCollection))
+    assert len(path.get_paths()) <= COLOURS * 20 and sum(len(p.vertices) for p in path.get_paths()) == 39_998
+    flat = plots.phase(np.r_[np.zeros(99), 1.0, 2.0], tau=1, length=50)  # nothing moves, one colour
+    assert_renders(flat.figure)
+
+
+@pytest.mark.parametrize(("low", "high", "ticks"), [(0.01, 1.0, 7), (0.001, 1.0, 11), (1e-9, 1.0, 32)])
+def test_a_scale_has_few_ticks(low, high, ticks):
+    """Every tick is drawn by itself, as long as a curve: none beyond 1, 2 and 5 of each decade."""
+    ax = new_figure(3, 2).add_subplot()
+    ax.set_xlim(low, high)
+    scale_axis(ax)
+    ax.set_xlim(low, high)
+    at = np.concatenate([ax.get_xticks(), ax.get_xticks(minor=True)])
+    assert ((low <= at) & (at <= high * 1.001)).sum() <= ticks
+    labels = [ax.xaxis.get_major_formatter()(x) for x in (low, high)]
+    assert labels == (
+        ["$\\mathdefault{10^{-9}}$", "$\\mathdefault{10^{0}}$"] if low < 1e-4 else [f"{low:g}", "1"]
+    )
 
 
 @pytest.mark.parametrize("tau", [0, 5000])
