@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -106,14 +107,33 @@ def annotated(picture: NDArray[np.uint8], seconds: float, camera: Any) -> NDArra
     image = Image.fromarray(np.ascontiguousarray(picture))
     draw, (width, height) = ImageDraw.Draw(image), image.size
     size, dark = max(10, height // 24), (40, 40, 40)
+    font = _font(size)
     edge = width // 12 + size  # a film strip cuts a twelfth off each side
-    draw.text((edge, size), f"{seconds:.2f} s", fill=dark, font_size=size)
+    draw.text((edge, size), f"{seconds:.2f} s", fill=dark, font=font)
     if camera is not None:
         metre = height / (2 * np.tan(np.pi / 8) * camera.distance)  # an angle of view of 45 degrees
         right, bottom = width - edge, height - size
         draw.rectangle((right - metre, bottom - size // 4, right, bottom), fill=dark)
-        draw.text((right - metre, bottom - 3 * size // 2 - 2), "1 m", fill=dark, font_size=size)
+        draw.text((right - metre, bottom - 3 * size // 2 - 2), "1 m", fill=dark, font=font)
     return np.array(image)
+
+
+@cache
+def _font(size: int) -> Any:
+    """Letters of this height, made once for all pictures."""
+    from PIL import ImageFont
+
+    return ImageFont.load_default(size)
+
+
+@cache
+def _encoder() -> str | None:
+    """The encoder, by name where the program is the one that comes along: to try it out takes as long as a
+    second of film."""
+    import imageio_ffmpeg
+
+    bundled = Path(imageio_ffmpeg.get_ffmpeg_exe()).is_relative_to(Path(imageio_ffmpeg.__file__).parent)
+    return "libx264" if bundled else None
 
 
 def _write_film(path: Path, shots: Pictures, fps: float, total: int, advance: Advance) -> None:
@@ -122,7 +142,8 @@ def _write_film(path: Path, shots: Pictures, fps: float, total: int, advance: Ad
     first = next(shots)
     # The encoder's quicker preset: a third of the time, files as large and as good within a few per cent.
     look = {"macro_block_size": 2, "ffmpeg_log_level": "error", "output_params": ["-preset", "veryfast"]}
-    writer = imageio_ffmpeg.write_frames(str(path), first.shape[1::-1], fps=fps, **look)
+    size = first.shape[1::-1]
+    writer = imageio_ffmpeg.write_frames(str(path), size, fps=fps, codec=_encoder(), **look)
     writer.send(None)
     for done, picture in enumerate(itertools.chain([first], shots), start=1):
         writer.send(picture)

@@ -11,6 +11,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
+from PIL import ImageFont
 
 from controllers import Frozen
 from experiments.errors import ExperimentError
@@ -48,6 +49,20 @@ def test_pictures_have_a_clock_and_a_metre() -> None:
     # At two metres an angle of view of 45 degrees is 1.657 m high.
     assert len(bar) == pytest.approx(480 / 1.657, abs=3)
     assert not (annotated(blank, 0.0, None)[400:] < 128).any()
+
+
+def test_letters_are_made_once_and_no_encoder_is_tried_out(
+    learned_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both took more time than pictures do: a tenth of a short film."""
+    made = []
+    load = ImageFont.load_default
+    monkeypatch.setattr(ImageFont, "load_default", lambda size=None: made.append(size) or load(size))
+    bundled = Path(imageio_ffmpeg.get_ffmpeg_exe()).is_relative_to(Path(imageio_ffmpeg.__file__).parent)
+    if bundled:
+        monkeypatch.setattr(imageio_ffmpeg._io, "get_first_available_h264_encoder", pytest.fail)
+    video(Video(learned_run, tmp_path / "film.mp4", freeze=0.05, seconds=0.4, skip=0))
+    assert len(made) <= 1
 
 
 @pytest.mark.guard
