@@ -24,6 +24,7 @@ from robots.engines import ENGINES, default_engine, engine_version, find_engine
 from robots.errors import RobotError
 from robots.foreign import PlainBody, as_body, name_of
 from robots.hexapod import Hexapod, HexapodConfig
+from robots.hexapod_high import HexapodHigh, HexapodHighConfig
 from robots.motion_summary import motion_in_windows, motion_in_words
 from robots.observed import Description, Observed, longest_stays, peak
 from robots.presets import body_preset
@@ -40,6 +41,8 @@ __all__ = [
     "Description",
     "Hexapod",
     "HexapodConfig",
+    "HexapodHigh",
+    "HexapodHighConfig",
     "Observed",
     "PlainBody",
     "RobotConfig",

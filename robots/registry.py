@@ -18,6 +18,7 @@ from robots.config import RobotConfig
 from robots.errors import RobotError
 from robots.foreign import as_body, load, name_of
 from robots.hexapod import Hexapod
+from robots.hexapod_high import HexapodHigh
 from robots.observed import Description, Observed
 from robots.snake import Snake
 from robots.spherical import Spherical
@@ -110,6 +111,7 @@ class RobotEntry:
 
 ROBOTS: dict[str, RobotEntry] = {
     "hexapod": RobotEntry("selforg/Hexapod-v0", Hexapod, sensor=0, tau=4, m_max=25),
+    "hexapod-high": RobotEntry("selforg/HexapodHigh-v0", HexapodHigh, sensor=0, tau=4, m_max=25),
     "snake": RobotEntry("selforg/Snake-v0", Snake, sensor=6, tau=8, m_max=19),
     "spherical": RobotEntry("selforg/Spherical-v0", Spherical, sensor=3, tau=8, m_max=15),
     "barrel": RobotEntry("selforg/Barrel-v0", Barrel, sensor=2, tau=8, m_max=15),

@@ -429,6 +429,7 @@ def test_every_field_of_a_config_is_described_with_its_unit(name: str) -> None:
 
 VERSIONS = {
     "selforg/Hexapod-v0": "64ebc2ff1576",
+    "selforg/HexapodHigh-v0": "fdd6eabdc1bd",
     "selforg/Snake-v0": "825f83ac23b1",
     "selforg/Spherical-v0": "4f37cde59583",
     "selforg/Barrel-v0": "623d73b45345",
@@ -456,7 +457,7 @@ def test_bodies_whose_motors_move_nothing_are_refused() -> None:
 
 
 def test_unknown_robots_are_refused_with_what_there_is() -> None:
-    with pytest.raises(RobotError, match=r"no robot 'snail': choose one of hexapod, snake"):
+    with pytest.raises(RobotError, match=r"no robot 'snail': choose one of hexapod, hexapod-high, snake"):
         robots.find("snail")
 
 

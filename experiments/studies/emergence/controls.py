@@ -111,8 +111,8 @@ def run_controls(config: Emergence, feedback: Feedback) -> Controls:
     """Learn with one thing changed at a time, take apart what came out, and audit its energy."""
     if config.controller != "ulr":
         raise ExperimentError(f"--controls switches off terms of ulr; the rule is {config.controller!r}")
-    hexapod = config.robot == "hexapod"
-    chosen = {name: changes for name, changes in CONTROLS.items() if hexapod or changes[0] != BLIND}
+    legs = trials.can_jump(config.robot)
+    chosen = {name: changes for name, changes in CONTROLS.items() if legs or changes[0] != BLIND}
     tasks = {}
     for name, changes in chosen.items():
         tasks[name] = [changed_trial(config, seed, name) for seed in config.seeds]

@@ -80,7 +80,7 @@ def modes_by_freeze(rows: list[dict[str, Any]]) -> dict[str, Counter[str]]:
 def verdict(robot: str, rows: list[dict[str, Any]]) -> list[str]:
     """In how many seeds the robot did what: sentences."""
     n = len(rows)
-    lines = _jumps(rows, n) if robot == "hexapod" else _stays(rows, n)
+    lines = _jumps(rows, n) if trials.can_jump(robot) else _stays(rows, n)
     unfinished = sum(row.get("unfinished", False) for row in rows)  # for reasons that are not the robot's
     if broken := sum(bool(row.get("reason")) for row in rows) - unfinished:
         lines.append(f"broke down: {broken} of {n} seeds")

@@ -67,7 +67,7 @@ def findings(task: Trial) -> Iterator[Finding]:
     """What docs/emergence.md says of a robot, as far as a seed alone can tell."""
     names = [label(t) for t in task.freeze]
     first, last = names[0], names[-1]
-    if task.robot == "hexapod":
+    if trials.can_jump(task.robot):
         yield _frozen("stays on the ground", first, "airtime", lambda airtime: airtime <= 0.02)
         yield _frozen("moves widely, std of x_1 over .15", first, "std_x1", lambda std: std > 0.15)
         yield Finding("jumps while it learns", lambda row: row["learning"].get("first_jumps") is not None)

@@ -84,7 +84,7 @@ SNAKE = {
     "learns from sensors shuffled in time, of another seed": Intervention(hears="shuffled"),
     "gravity 6 from half time on": Intervention(later=LIGHTER),
 }
-INTERVENTIONS = {"hexapod": HEXAPOD, "snake": SNAKE}
+INTERVENTIONS = {"hexapod": HEXAPOD, "hexapod-high": HEXAPOD, "snake": SNAKE}
 
 
 class Flipped(ULR):
@@ -235,7 +235,7 @@ def parts_of(C: Floats, robot: str) -> dict[str, Floats]:
     o, n = C.shape
     diagonal = C * np.eye(o, n)
     found = {"whole": C}
-    if robot == "hexapod":
+    if trials.can_jump(robot):
         velocity = np.zeros_like(C)
         velocity[:, VELOCITY] = C[:, VELOCITY]
         found |= {

@@ -132,6 +132,11 @@ def _learning(run: RunFile, seconds: float) -> list[dict[str, Any]]:
     return [numbers(whole.part(start, start + window)) for start in starts]
 
 
+def can_jump(robot: str) -> bool:
+    """Whether a robot is one of those that are told by their time in the air."""
+    return description_of(robot).telling == "airtime"
+
+
 def with_modes(task: Trial, row: dict[str, Any]) -> dict[str, Any]:
     """What a trial found with its modes named by today's criteria, whenever its numbers were computed.
 
@@ -145,7 +150,7 @@ def with_modes(task: Trial, row: dict[str, Any]) -> dict[str, Any]:
     windows = row.get("learning", [])
     modes = [name_mode(task.robot, numbers) for numbers in windows]
     learning: dict[str, Any] = {"modes": modes, "longest": longest_stays(modes, task.window)}
-    if task.robot == "hexapod":
+    if can_jump(task.robot):
         jumps = [i for i, numbers in enumerate(windows) if numbers["airtime"] > 0.05]
         learning["first_jumps"] = jumps[0] * task.window / 60 if jumps else None
     return row | {"learning": learning, "frozen": frozen}
