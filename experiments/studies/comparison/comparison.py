@@ -36,10 +36,7 @@ LEVEL = 0.05
 """Differences with a corrected p-value below this count as shown."""
 KAPPA = 0.5
 """Scales with a larger kappa count as stochastic, as in the decomposition."""
-NO_VALUE = (
-    f"broke down, cannot be quantified, have enough pairs on less than {COVERED:.0%} of the scales, or are "
-    "deterministic on none"
-)
+NO_VALUE = f"broke down, cannot be quantified, have no range, or too few pairs on {1 - COVERED:.0%} of scales"
 """What runs without a value have in common."""
 SCALE_HEADS = {"common": "com.", "relative": "rel.", "auto": "auto"}
 QUANTITIES = {
