@@ -13,7 +13,7 @@ system, length and number:
   (the first 4 realisations, up to 20,000 samples),
 - `range`: by how much the ends of the range scatter, in octaves.
 
-The table in docs/explanation/uncertainty.md is written from that. `--summary` does so without quantifying anything.
+The table in docs/explanation/uncertainty.md is written from that; `--summary` does so without quantifying.
 """
 
 from __future__ import annotations
