@@ -61,7 +61,7 @@ ELSEWHERE = {
 SELFORG = Path(sys.executable).with_name("selforg")
 # What is added to a recipe of the README, and what its words become, so that it takes seconds.
 SMALL = [
-    (r"^(selforg learn hexapod(?: --engine mujoco)?)$", r"\1 --minutes 0.3 --freeze 0.1 0.2 0.3"),
+    (r"^(selforg learn hexapod(?: --engine mujoco --out \S+)?)$", r"\1 --minutes 0.3 --freeze 0.1 0.2 0.3"),
     (r"^(selforg progress .*)", r"\1 --minutes 0.3 --freeze 0.1 0.2 0.3"),
     (r"--samples 10000 --transient 1000", "--samples 3000 --transient 100"),
     (r"--surrogates 99", "--surrogates 19"),
