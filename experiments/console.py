@@ -41,6 +41,11 @@ def console() -> Console:
     return _Plain(highlight=False, markup=False, soft_wrap=not screen, width=width)
 
 
+def room() -> int | None:
+    """Columns of the terminal, in which lines are wrapped at words; None elsewhere, where they stay whole."""
+    return console().width if sys.stdout.isatty() else None
+
+
 class _Rate(ProgressColumn):
     """Work per second; `unit` is a field of the task."""
 

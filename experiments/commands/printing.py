@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.console import console, put
+from experiments.console import console, put, room
 from experiments.errors import BrokenDown, ExperimentError
 from experiments.feedback import Feedback
 from experiments.options.commands import FOLDER
@@ -31,7 +32,7 @@ def quantify(found: Quantified, config: object, feedback: Feedback) -> None:
     for name, result in found.items():
         if not found.sensors:
             said = name in ("", ", ".join(result.settings.get("sensors", ())))  # in the first line anyway
-            put(*([] if said else [name]), result.summary())
+            put(*([] if said else [name]), result.summary(min(room() or 100, 100)))
         if name in found.files:
             feedback.say(f"written to {found.files[name]}")
 
@@ -208,9 +209,11 @@ def bodies(found: Path | dict[str, str], config: object, feedback: Feedback) -> 
 
 def doctor(found: dict[str, str], config: object, feedback: Feedback) -> None:
     """What the checks found."""
+    width = room()
     for name, words in found.items():
         if name != "ready":
-            put(f"{name:12s} {words}")
+            line = f"{name:12s} {words}"
+            put(textwrap.fill(line, width, subsequent_indent=13 * " ") if width else line)
     wrong = found["ready"].partition(": ")[2]
     put(f"Not ready: {wrong}." if wrong else "Ready: everything works.")
 

@@ -16,7 +16,7 @@ from quantify.entropy_curves import entropies
 from quantify.ksg import PredictiveInformation
 from quantify.null_test import NullTest
 from quantify.plain import from_plain, to_plain
-from quantify.quantification.summary import headlines, short_text, summary_html, summary_text
+from quantify.quantification.summary import WIDTH, headlines, short_text, summary_html, summary_text
 from quantify.quantification_data import QUANTITIES, Estimate, Limit, QuantificationData
 from quantify.scaling import ScalingFit
 
@@ -89,9 +89,10 @@ class Quantification(QuantificationData):
     def _repr_html_(self) -> str:
         return summary_html(self)
 
-    def summary(self) -> str:
-        """A readable account, with the caveats in words."""
-        return summary_text(self)
+    def summary(self, width: int = WIDTH) -> str:
+        """A readable account, with the caveats in words, in lines of at most so many characters (from 75 on,
+        which the table needs)."""
+        return summary_text(self, width)
 
     def brief(self) -> dict[str, Any]:
         """The results alone as plain values for JSON, without the curves: numbers, intervals, sentences.

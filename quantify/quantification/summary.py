@@ -21,19 +21,22 @@ HEADINGS = ("value", "95 % interval", "other choices", "over eps")
 CHOICE_WORDS = {"tau": "the delay ± 25 %", "m_max": "m_max ± 2", "s_min": "s_min in [.05, .1]"}
 
 
-def summary_text(q: QuantificationData) -> str:
+def summary_text(q: QuantificationData, width: int = WIDTH) -> str:
     """Three lines first (what it is, how sure, the largest doubt), then the numbers and all that belongs to
     them.
     """
+
+    def filled(*lines: str) -> list[str]:
+        return [textwrap.fill(line, width, subsequent_indent="  ") for line in lines]
+
     return "\n".join(
         [
-            _title(q),
-            *(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in headlines(q)),
+            *filled(_title(q), *headlines(q)),
             "",
             f"{'':9}" + "".join(f"{head:>16}" for head in HEADINGS),
             *(_row(name, getattr(q, name)) for name in QUANTITIES),
-            *(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in [*_account(q), _verdict(q)]),
-            *(textwrap.fill(f"- {line}", WIDTH, subsequent_indent="  ") for line in q.caveats),
+            *filled(*_account(q), _verdict(q)),
+            *filled(*(f"- {line}" for line in q.caveats)),
         ]
     )
 

@@ -286,6 +286,7 @@ def in_the_way(newcomer: Newcomer) -> None:
                 newcomer.expect("Rules: ulr" in words and "downwards [m/s²]" in words, "no rules or units")
             newcomer.expect("default: True" not in " ".join(lines), "a flag that is on by default")
         newcomer.sees("selforg show runs/hexapod-ulr-1.h5", width)
+        newcomer.sees("selforg doctor", width)
         newcomer.sees(f"selforg learn barrel --minutes 1 --freeze 1 --out runs/seen-{width}.h5", width)
     start = time.process_time(), os.times()
     newcomer.types("selforg video --help")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from experiments.cli import main
-from experiments.commands import looking
+from experiments.commands import looking, printing
 from experiments.feedback import SILENT
 from experiments.pipeline.quantify import Quantified
 from experiments.runfiles.hdf5 import put_attributes
@@ -48,6 +48,26 @@ def test_doctor_finds_everything_in_order(capsys: pytest.CaptureFixture[str]) ->
     assert re.search(r"^numpy +2\.\S+ \(expected: 2\.0 or newer\)$", said, re.MULTILINE)
     assert re.search(r"^python .*\(expected: 3\.11 or newer\)$", said, re.MULTILINE)
     assert said.splitlines()[-1] == "Ready: everything works."
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_is_long_is_wrapped_at_words_on_a_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(printing, "room", lambda: width)
+    monkeypatch.setattr(looking, "CHECKS", {"robots": lambda: "hexapod 1,000 steps/s, " * 12})
+    assert main(["doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (first,) = (i for i, line in enumerate(lines) if line.startswith("robots "))
+    robots = lines[first:-1]
+    assert max(map(len, lines)) <= width and " ".join(line[13:] for line in robots).count("hexapod") == 12
+    assert len(robots) > 1 and {line[:13].strip() for line in robots[1:]} == {""}
+    np.savetxt(tmp_path / "x.csv", np.random.default_rng(1).normal(size=1000).cumsum() % 7)
+    quick = ["--m-max", "2", "--tau", "1", "--replicates", "0", "--predictive", "0", "--quiet"]
+    assert main(["quantify", str(tmp_path / "x.csv"), *quick]) == 0
+    lengths = [len(line) for line in capsys.readouterr().out.splitlines()]
+    assert 70 < max(lengths) <= min(width, 100)
+    assert (max(lengths) > 80) == (width > 80)
 
 
 def test_doctor_goes_on_after_a_failure(
