@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,9 +31,25 @@ class _Plain(Console):
 
 
 def put(*lines: object) -> None:
-    """Print lines on standard output as they are, without wrapping."""
+    """Print lines on standard output as they are; on a terminal they are wrapped at words."""
+    width = room()
     for line in lines:
-        print(plain(str(line)))
+        text = plain(str(line))
+        print(text if width is None else "\n".join(wrapped(one, width) for one in text.split("\n")))
+
+
+def wrapped(line: str, width: int) -> str:
+    """A line in pieces of at most so many columns; the rest stands below what follows a name.
+
+    >>> print(wrapped("ulr    moves the weights", 18))
+    ulr    moves the
+           weights
+    """
+    name = re.match(r"\s*\S+\s{2,}", line)
+    rest = len(name[0]) if name and 2 * len(name[0]) <= width else 2
+    fill = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    fill.subsequent_indent = rest * " "
+    return fill.fill(line) if len(line) > width else line
 
 
 def console() -> Console:

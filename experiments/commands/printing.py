@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,11 +208,9 @@ def bodies(found: Path | dict[str, str], config: object, feedback: Feedback) -> 
 
 def doctor(found: dict[str, str], config: object, feedback: Feedback) -> None:
     """What the checks found."""
-    width = room()
     for name, words in found.items():
         if name != "ready":
-            line = f"{name:12s} {words}"
-            put(textwrap.fill(line, width, subsequent_indent=13 * " ") if width else line)
+            put(f"{name:11s}  {words}")
     wrong = found["ready"].partition(": ")[2]
     put(f"Not ready: {wrong}." if wrong else "Ready: everything works.")
 

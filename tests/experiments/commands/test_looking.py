@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
+from experiments import console
 from experiments.cli import main
 from experiments.commands import looking, printing
 from experiments.feedback import SILENT
@@ -54,7 +55,18 @@ def test_doctor_finds_everything_in_order(capsys: pytest.CaptureFixture[str]) ->
 def test_what_is_long_is_wrapped_at_words_on_a_terminal(
     width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(printing, "room", lambda: width)
+    for module in (console, printing):
+        monkeypatch.setattr(module, "room", lambda: width)
+    for command in (
+        "robots",
+        "rules",
+        "rules ulr",
+        "robots hexapod",
+        "behaviours",
+        "explain",
+    ):
+        assert main(command.split()) == 0
+        assert max(map(len, capsys.readouterr().out.splitlines())) <= width, command
     monkeypatch.setattr(looking, "CHECKS", {"robots": lambda: "hexapod 1,000 steps/s, " * 12})
     assert main(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -11,6 +12,8 @@ import numpy as np
 import pytest
 
 from experiments.cli import main
+from experiments.errors import ExperimentError
+from experiments.pipeline.loop import thaw
 from experiments.pipeline.record import Record, record
 from experiments.reports.report import Report, report
 from experiments.runfiles.hdf5 import put_attributes
@@ -39,8 +42,11 @@ class Robot(Barrel):
 
 
 def selforg(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, in a folder: nothing of the user's is imported yet."""
-    command = [sys.executable, "-m", "experiments.cli", *words]
+    """The command in a process of its own, in a folder: nothing of the user's is imported yet.
+
+    With -P, as for the installed command, Python itself does not look for modules in that folder.
+    """
+    command = [sys.executable, "-P", "-m", "experiments.cli", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
@@ -101,6 +107,19 @@ def test_a_file_makes_nobody_import_a_module(
     assert main(["show", "run.h5"]) == 0
     report(Report((path,), out=tmp_path / "r.html"))
     assert "say --module evil" in (tmp_path / "r.html").read_text()
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_frozen_state_makes_nobody_import_a_module(
+    learned_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where no run was asked before: whoever restores one asks again."""
+    (tmp_path / "wicked.py").write_text("import pathlib\npathlib.Path(__file__).with_name('trace').touch()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with open_run_file(learned_run) as run:
+        state = replace(next(iter(run.frozen.values())), kind="wicked:Class")
+    with pytest.raises(ExperimentError, match="say --module wicked"):
+        thaw(state)
     assert not (tmp_path / "trace").exists()
 
 
