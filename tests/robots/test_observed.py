@@ -132,7 +132,7 @@ def test_longest_stay_in_each_mode() -> None:
 
 
 def test_robots_without_description_are_refused() -> None:
-    with pytest.raises(RobotError, match=r"hexapod-high, snake, not for 'barrel': give its class a description"):
+    with pytest.raises(RobotError, match=r"high, snake, not for 'barrel': give its class a description"):
         describe("barrel", observed())
     with pytest.raises(RobotError, match=r"no robot 'snail': choose one of hexapod"):
         describe("snail", observed())

@@ -59,16 +59,14 @@ class Atlas(Study):
     def _shares(self) -> Table:
         lives = self.document["lives"]
         several = len({life["seed"] for life in lives}) > 1
-        heads = {
-            "of the settings" + (" and seeds" if several else ""): "",
-            "number": "",
-            "share": "",
-            "95 %": "exact interval of the share (Clopper and Pearson)",
-        }
+        heads = {"of the settings" + (" and seeds" if several else ""): "", "number": "", "share": ""}
+        if not several:  # seeds of one setting are not independent: no interval would hold for them
+            heads["95 %"] = "exact interval of the share (Clopper and Pearson)"
         lines = []
         for words, count in shares(lives).items():
             found = share(count, len(lives))
-            lines.append([words, str(count), f"{found.value:.0%}", f"{found.lo:.0%} to {found.hi:.0%}"])
+            line = [words, str(count), f"{found.value:.0%}", f"{found.lo:.0%} to {found.hi:.0%}"]
+            lines.append(line[: len(heads)])
         return Table(heads, lines, f"Of {plural(len(lives), 'run')}", RULE, wide=(0,))
 
     def _best(self) -> Table:

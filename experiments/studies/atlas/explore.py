@@ -131,12 +131,14 @@ class _Exploration:
             for setting, task, life in zip(self.settings, self.tasks, self.lives, strict=True)
         ]
         rows = [row for one, life in zip(lives, self.lives, strict=True) for row in behaviours(one, life)]
+        # Seeds of one setting are no settings of their own: each counts once for what matters.
+        once = [life for life in lives if life["seed"] == config.seeds[0]]
         spent = [one["cpu_s"] for one in cost(self.store, live, self.tasks)]
         content = {
             "axes": [f"{axis.part}.{axis.name}" for axis in self.space.axes],
             "lives": [{key: x for key, x in life.items() if key != "made_with"} for life in lives],
             "rows": rows,
-            "matters": what_matters(*_columns(self.space, lives, rows)),
+            "matters": what_matters(*_columns(self.space, once, rows)),
             "cost": {"settings": len(lives), "cpu_s": round(sum(spent), 1)},
         }
         document = document_of("explore", config, content)

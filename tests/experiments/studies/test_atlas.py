@@ -212,7 +212,9 @@ def test_growth_into_noise_is_not_the_best() -> None:
     assert sorted([noise, clear, half], key=merit) == [noise, half, clear]
 
 
-def test_an_exploration_goes_on_and_takes_the_best_again(explored: Path) -> None:
+def test_an_exploration_goes_on_and_takes_the_best_again(
+    explored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name = NAME
     options: dict[str, Any] = {"engine": "mujoco", "out": explored, **SMALL}
     before = json.loads((explored / f"{name}.json").read_text())
@@ -224,10 +226,19 @@ def test_an_exploration_goes_on_and_takes_the_best_again(explored: Path) -> None
     for life, rise in zip(before["lives"], (0.1, 0.9), strict=True):
         life |= {"growth": rise, "growth_relative": 1.0}
     again.write_text(json.dumps(before))
-    options |= {"again": again, "best": 1, "seeds": (7,)}
+    options |= {"again": again, "best": 1, "seeds": (7, 8)}
+    counted: list[int] = []
+
+    def count(settings: dict[str, Any], outcomes: dict[str, Any]) -> list[Any]:
+        counted.extend(map(len, settings.values()))
+        return []
+
+    monkeypatch.setattr("experiments.studies.atlas.explore.what_matters", count)
     best = explore(Explore("hexapod", space=explored / "space.toml", **options))
-    assert [(life["setting"], life["seed"]) for life in best.document["lives"]] == [(1, 7)]
+    assert [(life["setting"], life["seed"]) for life in best.document["lives"]] == [(1, 7), (1, 8)]
     assert best.document["lives"][0]["point"] == before["lives"][1]["point"]
+    # Seeds of one setting are not settings: each counts once, and a share of runs has no interval.
+    assert set(counted) == {1} and "95 %" not in best.tables()[0].heads
 
 
 @pytest.mark.parametrize(
