@@ -62,7 +62,6 @@ def test_what_is_long_is_wrapped_at_words_on_a_terminal(
         "rules",
         "rules ulr",
         "robots hexapod",
-        "behaviours",
         "explain",
     ):
         assert main(command.split()) == 0
