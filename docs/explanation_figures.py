@@ -24,7 +24,8 @@ COMMON = (0.4, 1.6)
 
 def learning() -> Any:
     """Core complexity over learning time, for the start page."""
-    found = json.loads((OUT.parents[1] / "results/learning-curve-hexapod.json").read_text(encoding="utf-8"))
+    numbers = OUT.parents[1] / "results/learning-curve-hexapod-high.json"
+    found = json.loads(numbers.read_text(encoding="utf-8"))
     t, middle, lo, hi = np.array(
         [(one["minutes"], *(one["common"][key] for key in ("value", "lo", "hi"))) for one in found["curve"]]
     ).T
@@ -33,7 +34,7 @@ def learning() -> Any:
     ax.plot(t, middle, "o-", color=plots.MEMORY, ms=4, label="median")
     ax.set(xlabel="learning time [min]", ylabel="core complexity [nats]", ylim=(0, None))
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="lower right")
+    ax.legend(frameon=False, loc="upper left")
     return figure
 
 

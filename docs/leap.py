@@ -3,7 +3,10 @@
 python docs/leap.py [OUT.webp] [--curve NUMBERS.json] [--stages SOURCE:MINUTES ...] [--scales common]
 
 NUMBERS.json is what `selforg learning-curve` writes. A stage is a shipped behaviour or a run file, and the
-minute at which it was frozen: the curve grows to that minute while it is seen. A minute or two.
+minute at which it was frozen: the curve grows to that minute while it is seen. A minute or two. The usual
+stages are those of
+
+selforg learn hexapod-high --engine mujoco --seed 21 --freeze 2 4 8 --out runs/leap.h5
 """
 
 from __future__ import annotations
@@ -74,8 +77,8 @@ def main() -> None:
     """Put films and curve side by side."""
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("out", nargs="?", type=Path, default=HERE / "figures/leap.webp")
-    ask.add_argument("--curve", type=Path, default=HERE / "results/learning-curve-hexapod.json")
-    ask.add_argument("--stages", nargs="+", default=["hexapod-updown:2", "hexapod-jump:8"])
+    ask.add_argument("--curve", type=Path, default=HERE / "results/learning-curve-hexapod-high.json")
+    ask.add_argument("--stages", nargs="+", default=["runs/leap.h5:2", "runs/leap.h5:8"])
     ask.add_argument("--scales", choices=WORDS, default="common")
     asked = ask.parse_args()
     curve = [

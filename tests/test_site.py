@@ -177,4 +177,4 @@ def test_the_film_on_the_start_page_plays(built: Path, chromium: Any) -> None:  
     page.tab.goto((built / "index.html").as_uri())
     page.tab.wait_for_function("document.querySelector('video').currentTime > 0.1")
     context.close()
-    assert page.problems == [] and (built / "figures/hexapod-jump.mp4").stat().st_size < 1e6
+    assert page.problems == [] and (built / "figures/hexapod-leap.mp4").stat().st_size < 1e6
