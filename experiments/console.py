@@ -29,6 +29,10 @@ class _Plain(Console):
         """Text that is printed, or stands in a cell of a table."""
         return super().render_str(plain(text), **options)
 
+    def on_broken_pipe(self) -> None:
+        """Whoever read our output has gone: for the command line to end as it does for any other text."""
+        raise BrokenPipeError
+
 
 def put(*lines: object) -> None:
     """Print lines on standard output as they are; on a terminal they are wrapped at words."""

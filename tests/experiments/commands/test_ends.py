@@ -35,6 +35,11 @@ def test_closed_full_and_narrow_output(learned_run: Path, tmp_path: Path) -> Non
     with open("/dev/full", "w") as full:
         done = selforg(["show", str(learned_run)], stdout=full)
     assert (done.returncode, done.stderr) == (2, "selforg: No space left on device\n")
+    reader, writer = os.pipe()
+    os.close(reader)  # as `| head` does when it has enough
+    gone = selforg(["show", str(learned_run)], stdout=writer)
+    os.close(writer)
+    assert (gone.returncode, gone.stderr) == (141, "")
     plain = {"COLUMNS": "0", "PYTHONIOENCODING": "ascii"}
     named = shutil.copy(learned_run, tmp_path / "gewöhnt.h5")  # a letter that ASCII has not
     for words, changes, said in (
