@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Curve = tuple[Sequence[tuple[float, Mapping[str, Any]]], Sequence[tuple[float, float]]]
 """Medians over time, and the single values behind them."""
+MOST_NAMED = 2
+"""So many runs are named in a title; more would not fit."""
 # Colour, marker, its size, width of the line, and words. Core comes first, large and broad: where state is 0,
 # memory lies on top of it, and both are to be seen.
 LOOKS = {
@@ -84,7 +86,8 @@ def progress(
         if common is not None:
             words = f"core on $\\epsilon$ from {common[0]:g} to {common[1]:g}"
             _lines(left, mine, "common", words, 1.0, color="0.5", marker="^", ms=5, ls=":")
-        left.set_title(f"{group}: {', '.join(sorted({Path(point.run).stem for point in mine}))}")
+        runs = sorted({Path(point.run).stem for point in mine})
+        left.set_title(f"{group}: {', '.join(runs) if len(runs) <= MOST_NAMED else f'{len(runs)} runs'}")
         left.legend(loc="best")
     for left, right in axes:
         left.set(xlabel="learning time [min]", ylabel="complexity [nats]")

@@ -363,3 +363,10 @@ def test_matplotlib_is_imported_only_to_draw():
     code = "import sys, quantify.plots; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_many_runs_are_counted_in_the_title_not_named() -> None:
+    values = dict.fromkeys(("E_core", "E_mem", "E_state", "D"), (1.0, 0.1))
+    for n, words in ((2, "a fly: day 0, day 1"), (10, "a fly: 10 runs")):
+        points = [plots.ProgressPoint("a fly", f"day {i}", 1.0, values) for i in range(n)]
+        assert plots.progress(points).axes[0].get_title(loc="left") == words
