@@ -12,7 +12,7 @@ Examples
 >>> sorted(body.motion())
 ['contacts', 'cx', 'cy', 'cz', 'spin', 'tilt', 'vx', 'vy', 'vz', 'x', 'y', 'z']
 >>> list(ROBOTS)
-['hexapod', 'snake', 'spherical', 'barrel']
+['hexapod', 'hexapod-high', 'snake', 'spherical', 'barrel']
 >>> sorted(ENGINES)
 ['mujoco', 'pybullet']
 """

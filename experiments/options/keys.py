@@ -44,7 +44,7 @@ def known(package: str) -> list[str]:
     """Names of the robots or of the rules that come along.
 
     >>> known("robots")[:2], "ulr" in known("controllers")
-    (['hexapod', 'snake'], True)
+    (['hexapod', 'hexapod-high'], True)
     """
     return list(_registered(package))
 

@@ -38,7 +38,7 @@ def test_units_and_ranges_are_in_the_help(capsys: pytest.CaptureFixture[str]) ->
         with pytest.raises(SystemExit):
             main(words)
         said = " ".join(capsys.readouterr().out.split())
-        assert "Robots: hexapod, snake" in said and "Rules: ulr, tipi" in said
+        assert "Robots: hexapod, hexapod-high, snake" in said and "Rules: ulr, tipi" in said
         # The hexapod's gravity is not every robot's, and an experiment with ulr has its own eps.
         assert "gravity=9.81 Gravitational acceleration, downwards [m/s²]. 0 or more." in said
         eps = resolve(Learn("hexapod")).rule["eps"]

@@ -38,7 +38,9 @@ def test_the_table_needs_no_script(html: Path, result: q.Quantification) -> None
     text = html.read_text(encoding="utf-8")
     table = text[text.index('<table id="summary">') : text.index("</table>")]
     assert f"{result.E_core.value:.2f} ± {result.E_core.sampling:.2f}" in table
-    assert f"{result.D.value:.2f} ± {result.D.sampling:.2f}" in table
+    assert f"{result.E_mem.value:.2f} ± {result.E_mem.sampling:.2f}" in table
+    # Where there is no scaling region there is no dimension.
+    assert np.isnan(result.D.value) == (not result.scaling_region) and "nan" not in table
     assert result.predictive_information is not None
     quoted = result.predictive_information.quoted
     assert f"{quoted.value:.2f}<small>half the data {quoted.half:.2f}</small>" in table
