@@ -129,14 +129,18 @@ def lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
 
 
+PATIENCE = 2.0
+"""How long a second writer waits [s]: the workers of a process that was just killed notice it and go."""
+
+
 @contextmanager
-def writing(path: Path, patience: float = 2.0) -> Iterator[Path]:
+def writing(path: Path, patience: float | None = None) -> Iterator[Path]:
     """Be the only writer of a file, under whatever name it is asked for; a second one is refused.
 
-    What was known of the file before may have changed while this waited: look again. `patience` [s] lets the
-    workers of a process that was just killed notice it and go. Gives the file itself, if `path` is a link.
+    What was known of the file before may have changed while this waited, for `patience` [s] at most: look
+    again. Gives the file itself, if `path` is a link.
     """
-    path = real(path)
+    path, patience = real(path), PATIENCE if patience is None else patience
     lock = filelock.FileLock(lock_path(path))
     try:
         lock.acquire(timeout=-1 if math.isinf(patience) else patience, poll_interval=0.05)

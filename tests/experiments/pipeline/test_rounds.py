@@ -24,6 +24,7 @@ import pytest
 
 from experiments.cli import main
 from experiments.pipeline.learn import Learn, learn
+from experiments.runfiles import atomic
 from experiments.runfiles.growing import GrowingFile
 from tests.experiments.children import in_child, start
 from tests.experiments.folders import content
@@ -132,14 +133,18 @@ def plan(rng: random.Random) -> Iterator[list[str]]:
 def one_round(folder: Path, commands: Sequence[str], rng: random.Random) -> list[str]:
     """Start commands with random delays; what each said."""
 
+    # Commands this short are over before a patient one gives up; impatient ones are refused instead.
+    patience = rng.choice([0.0, 0.0, 0.0, atomic.PATIENCE])
+
     def later(command: str, delay: float) -> Callable[[], str]:
         def work() -> str:
+            atomic.PATIENCE = patience  # in a child
             time.sleep(delay)
             return run(folder, command)
 
         return work
 
-    longest = rng.choice([0.0, 0.1, 1.0])
+    longest = rng.choice([0.0, 0.1, 0.5])
     children = [start(later(command, rng.uniform(0, longest)), SECONDS) for command in commands]
     return [child.end() for child in children]
 
