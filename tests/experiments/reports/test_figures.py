@@ -129,7 +129,9 @@ def test_progress_from_numbers_alone() -> None:
     (median,) = [line for line in figure.axes[0].get_lines() if "0.4 (median)" in str(line.get_label())]
     assert (list(median.get_xdata()), list(median.get_ydata())) == ([2.0, 4.0], [4.0, 8.0])
     assert figure.get_suptitle() == "5,000 samples"
-    assert figure.axes[0].get_title(loc="left") == "snake under ulr: snake-1, snake-2, snake-3"
+    assert figure.axes[0].get_title(loc="left") == "snake under ulr: 3 runs"
+    few = progress([point for point in points if "-3" not in point.run], (0.1, 0.4))
+    assert few.axes[0].get_title(loc="left") == "snake under ulr: snake-1, snake-2"
     empty = progress([], (0.1, 0.4))
     assert [text.get_text() for ax in empty.axes for text in ax.texts] == 2 * ["nothing could be quantified"]
 
