@@ -213,8 +213,12 @@ def _tables(codes, lag, classes, blocks):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _information(table):  # type: ignore[no-untyped-def]
     """Mutual information of a table of frequencies."""
-    n = table.sum()
-    before, after = table.sum(axis=1), table.sum(axis=0)
+    before, after = np.zeros(len(table)), np.zeros(len(table))
+    for a in range(len(table)):
+        for b in range(len(table)):
+            before[a] += table[a, b]
+            after[b] += table[a, b]
+    n = before.sum()
     information = 0.0
     for a in range(len(table)):
         for b in range(len(table)):

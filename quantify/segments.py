@@ -254,7 +254,7 @@ def _drop_overlaps(first, last, n, limit):  # type: ignore[no-untyped-def]
             k += 1
             continue
         gone = k + 1 if length >= length_next else k
-        first[gone : n - 1] = first[gone + 1 : n].copy()
-        last[gone : n - 1] = last[gone + 1 : n].copy()
         n -= 1
+        for i in range(gone, n):
+            first[i], last[i] = first[i + 1], last[i + 1]
     return n

@@ -153,8 +153,11 @@ def split_many(x, H, rule):
         whole = slope_of_H_1(x, H[r, 0], rule.points) if rule.many else np.ones_like(x)
         for s_min in rule.thresholds:
             parts = parts_at(x, raw, value, slope, fits, s_min, whole, rule)
-            found[r, 0] += parts[0]
-            found[r, 1] += parts[1]
-            found[r, 2] += parts[3]
-        found[r, :3] /= len(rule.thresholds)
+            for i in range(width):
+                found[r, 0, i] += parts[0][i]
+                found[r, 1, i] += parts[1][i]
+                found[r, 2, i] += parts[3][i]
+        for part in range(3):
+            for i in range(width):
+                found[r, part, i] /= len(rule.thresholds)
     return found
