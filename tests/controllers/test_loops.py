@@ -170,6 +170,7 @@ for name in REGISTRY:
 """
 
 
+@pytest.mark.guard
 def test_rules_work_without_compiling():
     """With NUMBA_DISABLE_JIT=1 the kernels are plain Python, for debuggers, and give the same numbers."""
     running = [

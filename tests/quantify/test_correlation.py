@@ -482,6 +482,7 @@ def test_progress_reaches_the_end() -> None:
         assert calls[-1][0] == calls[-1][1] and len(calls) > 3
 
 
+@pytest.mark.guard
 def test_works_without_compilation() -> None:
     """NUMBA_DISABLE_JIT=1 gives the same counts in both modes on tiny data."""
     code = (

@@ -101,6 +101,7 @@ def test_same_seed_same_result():
     assert one == two
 
 
+@pytest.mark.guard
 def test_the_sampling_error_is_what_realisations_scatter_by():
     """Twelve realisations of Hénon: their standard deviation against the mean of what each claims."""
     settings = {"tau": 1, "m_max": 6, "theiler": 10, "eps_range": (0.02, 0.08), "replicates": 50}
@@ -162,6 +163,7 @@ def test_import_is_quick_and_draws_nothing():
     assert float(seconds) < 1 and plots == "False"
 
 
+@pytest.mark.guard
 def test_without_compiling():
     out = fresh(
         "import numpy as np; from quantify import quantify; from quantify.systems import Henon; "

@@ -29,6 +29,7 @@ def selforg(words: list[str], **options: Any) -> subprocess.CompletedProcess[str
     return subprocess.run([*SELFORG, *words], text=True, stderr=subprocess.PIPE, timeout=120, **options)
 
 
+@pytest.mark.guard
 def test_closed_full_and_narrow_output(learned_run: Path, tmp_path: Path) -> None:
     closed = selforg(["show", str(learned_run)], preexec_fn=lambda: os.close(1))
     assert (closed.returncode, closed.stderr) == (2, "selforg: standard output is closed\n")
@@ -110,6 +111,7 @@ def test_a_full_disk_leaves_no_half_figure(small_run: Path, tmp_path: Path) -> N
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.guard
 def test_a_read_only_installation_without_a_home(tmp_path: Path) -> None:
     """Each package works alone, though compiled code can be kept neither beside it nor in the home."""
     (tmp_path / "tmp").mkdir()

@@ -83,7 +83,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
 
 
 @pytest.mark.guard
-@pytest.mark.parametrize("times", [3, 20])
+@pytest.mark.parametrize("times", [pytest.param(3, marks=pytest.mark.long), 20])
 def test_learning_killed_again_and_again_ends_as_if_never_killed(whole, tmp_path: Path, times: int) -> None:
     learned, expected, _, _ = whole
     with open_run_file(learned) as run:
@@ -112,7 +112,7 @@ def test_learning_killed_again_and_again_ends_as_if_never_killed(whole, tmp_path
 
 
 @pytest.mark.guard
-@pytest.mark.parametrize("times", [3, 20])
+@pytest.mark.parametrize("times", [pytest.param(3, marks=pytest.mark.long), 20])
 def test_recording_killed_again_and_again_ends_as_if_never_killed(whole, tmp_path: Path, times: int) -> None:
     learned, _, _, expected = whole
     rng = random.Random(2)

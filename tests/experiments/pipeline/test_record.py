@@ -177,6 +177,7 @@ class Dying(Frozen):
         return super().act(s)
 
 
+@pytest.mark.guard
 def test_the_death_of_a_worker_is_one_line_and_what_was_committed_goes_on(
     learned_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -154,6 +154,7 @@ def test_a_stale_class_is_refused_and_a_rule_by_name_is_what_its_file_says(folde
     assert sys.modules["own_rules"].RATE == 0.002
 
 
+@pytest.mark.guard
 def test_a_class_of_a_session_is_told_by_what_it_names(tmp_path: Path) -> None:
     code = """
 import experiments as ex

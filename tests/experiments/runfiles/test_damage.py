@@ -131,6 +131,7 @@ def damages(data: bytes, rng: np.random.Generator) -> Iterator[tuple[str, bytes]
             yield f"{length} bytes {kind} at {start}", data[:start] + span + data[start + length :]
 
 
+@pytest.mark.long
 def test_no_damaged_run_hangs_lies_or_ends_in_a_traceback(run_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     shutil.copy(run_file, path)  # alone: its results lie in files of their own

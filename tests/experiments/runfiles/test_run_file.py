@@ -377,6 +377,7 @@ def test_a_link_that_leads_back_is_not_followed(learned_run: Path, tmp_path: Pat
         assert list(run.frozen) == ["0.05min", "0.1min"]
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("kind", ["growing", "learned", "recorded"])
 def test_of_a_file_cut_to_70_percent_the_first_rows_are_saved_and_the_lost_are_counted(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -128,6 +128,7 @@ def test_an_outcome_that_hangs_on_nothing_is_said_to() -> None:
     assert any("no rule" in sentence for sentence in sentences(found))
 
 
+@pytest.mark.guard
 def test_search_fills_cells_that_sampling_does_not_reach() -> None:
     """Behaviours are rare here in most of the plane: only near a corner of the space do they leave it."""
     pytest.importorskip("ribs")
@@ -212,6 +213,7 @@ def test_growth_into_noise_is_not_the_best() -> None:
     assert sorted([noise, clear, half], key=merit) == [noise, half, clear]
 
 
+@pytest.mark.guard
 def test_an_exploration_goes_on_and_takes_the_best_again(
     explored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,6 +92,7 @@ def test_filter_and_sort(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert main(["runs", "nowhere"]) == 2
 
 
+@pytest.mark.guard
 def test_runs_that_are_there_are_compared_without_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ NAMED = " --engine mujoco" if default_engine() == "mujoco" else ""
 SHORT = {"samples": 1000, "transient": 100}
 
 
+@pytest.mark.guard
 @every_engine
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_behaviours_still_do_what_they_did(name: str, engine: str) -> None:
@@ -92,6 +93,7 @@ def test_listing_and_json(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     assert list(found) == ["hexapod-jump"] and found["hexapod-jump"]["numbers"]["mode"] == "jumping"
 
 
+@pytest.mark.guard
 def test_checking_that_a_behaviour_goes_on(
     learned_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from experiments.studies import progress as studies
 from experiments.studies.progress import Progress, progress
 
 
+@pytest.mark.guard
 def test_progress_runs_everything_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -165,7 +165,7 @@ def test_what_a_robot_gave_is_found_again(hexapod):
     assert [path.name for path in done.sources] == ["hexapod-ulr-1.h5"]
 
 
-@pytest.mark.guard
+@pytest.mark.long
 def test_hexapod_by_the_command(tmp_path, capsys, monkeypatch):
     """All files of a robot, over two seeds."""
     monkeypatch.setattr(module, "read_part", shortened)

@@ -61,6 +61,7 @@ def test_a_run_that_breaks_down_is_a_row_with_its_reason() -> None:
         assert "while learning, the simulation broke down at step" in found["reason"]
 
 
+@pytest.mark.guard
 def test_learning_on_is_scored_after_freeze_time_and_transient(tmp_path: Path) -> None:
     """1.2 s of learning, 20 samples of transient, then 1000 samples of the same run are looked at."""
     wanted = task()

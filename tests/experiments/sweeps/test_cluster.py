@@ -140,6 +140,7 @@ def test_a_worker_dies_and_nothing_is_lost_or_doubled(tmp_path: Path, notes: Pat
     assert again == rows and count(notes, "begun") == 11
 
 
+@pytest.mark.long
 def test_a_comparison_on_machines_that_do_not_see_the_store_equals_the_local_one(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

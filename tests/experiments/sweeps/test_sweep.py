@@ -109,6 +109,7 @@ def test_outside_a_sweep_the_workspace_is_temporary() -> None:
     assert not folder.exists()
 
 
+@pytest.mark.guard
 def test_two_sweeps_at_once_share_the_work(tmp_path: Path, notes: Path) -> None:
     configs = [Settings(seed, notes, seconds=0.4) for seed in range(6)]
     other = start(tmp_path / "store", notes, seeds=6, seconds=0.4)
@@ -123,7 +124,8 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path, notes: Path) -> None:
     assert sorted(p.suffix for p in (tmp_path / "store").iterdir()) == [".json"] * 6
 
 
-@pytest.mark.parametrize("sign", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.guard)])
+@pytest.mark.guard
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_sweep_leaves_no_process_and_continues(
     tmp_path: Path, notes: Path, sign: signal.Signals
 ) -> None:
@@ -154,6 +156,7 @@ def test_the_death_of_a_worker_is_told_and_keeps_what_was_finished(tmp_path: Pat
     assert read_entry(tmp_path, task, configs[0]) is not None
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_full_disk_stops_the_sweep_because_the_process_is_spoilt(
     tmp_path: Path, notes: Path, jobs: int
