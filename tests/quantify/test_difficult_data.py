@@ -69,6 +69,7 @@ def torus(n: int, seed: int, wander: float) -> np.ndarray:
     return x / x.std(axis=0) + 0.01 * rng.standard_normal((n, 18))
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_torus_in_eighteen_noisy_channels_has_three_dimensions(seed):
     q = quantify(torus(15_000, seed, wander=0.02), tau=2, m_max=3, replicates=0, choices=False)

@@ -116,6 +116,7 @@ def ar2_information(n, seed, tau):
     return found.PI[0], np.array(gaussian)
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("tau", [1, 10])
 def test_ar2_against_its_own_covariances(tau):
     # Measured over seeds 1..3: .007 at most. Fewer points leave a bias of .03 at delay 1.
@@ -262,6 +263,7 @@ def test_result_carries_its_settings():
     assert seen == [(i, 12) for i in range(1, 13)]
 
 
+@pytest.mark.guard
 @settings(max_examples=10, deadline=None)
 @given(st.floats(0.2, 1.0), st.integers(0, 5), st.sampled_from([np.sinh, np.arctan, lambda x: x + x**3 / 3]))
 def test_invariant_under_smooth_monotone_maps(scale, seed, f):

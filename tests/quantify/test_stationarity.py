@@ -61,6 +61,7 @@ def still(x):
     return x
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize(
     "base",
     [

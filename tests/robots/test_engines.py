@@ -143,6 +143,7 @@ def test_servos_equal_the_law_written_out_joint_by_joint(engine: str, config: di
         assert found[:, i] == pytest.approx(expected, abs=tolerance), motor.name
 
 
+@pytest.mark.guard
 @every_engine
 def test_films_of_gymnasium(engine: str, tmp_path: Path) -> None:
     env = gym.make("robots:selforg/Barrel-v0", engine=engine, render_mode="rgb_array", width=64, height=48)
@@ -190,6 +191,7 @@ def test_pictures_have_the_size_and_view_that_was_asked_for(engine: str) -> None
     assert env.render().shape == (48, 64, 3) and env.camera.distance == 3.0
 
 
+@pytest.mark.guard
 @both
 @every_robot
 def test_pictures_look_the_same_whichever_engine_moves_the_body(name: str) -> None:

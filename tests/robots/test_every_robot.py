@@ -36,6 +36,7 @@ def env(name: str, engine: str) -> Iterator[RobotEnv]:
     robot.close()
 
 
+@pytest.mark.guard
 @every_engine
 @every_robot
 def test_gymnasiums_checker_has_nothing_to_say(name: str, engine: str) -> None:
@@ -50,6 +51,7 @@ def test_gymnasiums_checker_has_nothing_to_say(name: str, engine: str) -> None:
         passively_checked.close()
 
 
+@pytest.mark.guard
 @every_engine
 @every_robot
 def test_worlds_in_parallel_processes_agree_with_one_here(name: str, engine: str, env: RobotEnv) -> None:
@@ -372,6 +374,7 @@ def resident() -> float:
 on_linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 
 
+@pytest.mark.guard
 @on_linux
 @every_engine
 def test_steps_leave_nothing_behind(engine: str) -> None:

@@ -209,6 +209,7 @@ def test_in_a_snake_at_full_swing_the_integrator_takes_and_never_gives(engine: s
     assert -0.15 < coarse < 0 and fine == pytest.approx(coarse / 4, rel=0.3)
 
 
+@pytest.mark.guard
 @every_engine
 @pytest.mark.parametrize("late", [True, False])
 def test_a_hexapod_at_rest_rocks_on_what_late_servos_give(late: bool, engine: str) -> None:

@@ -58,6 +58,7 @@ def test_data_sheet_names_the_engine_and_what_cannot_be_the_same_in_it(name: str
     assert NOT_THE_SAME[other] not in data_sheet(name, engine)
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("name", ROBOTS)
 def test_contact_sheet_shows_the_robot(name: str) -> None:
     panel = contact_sheet([name], size=(160, 120)).astype(int)

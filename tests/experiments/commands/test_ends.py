@@ -84,6 +84,7 @@ def test_odd_columns_and_archives(refused: Callable[..., str], tmp_path: Path) -
     )
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
 def test_a_series_in_an_odd_unit_has_the_same_complexity(
     scale: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -103,6 +104,7 @@ def test_a_series_in_an_odd_unit_has_the_same_complexity(
     assert other["range"]["hi"] == pytest.approx(scale * one["range"]["hi"], rel=1e-6)
 
 
+@pytest.mark.guard
 def test_a_full_disk_leaves_no_half_figure(small_run: Path, tmp_path: Path) -> None:
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))  # noqa: E731
     words = ["plot", str(small_run), "--figure", "progress", "-o", str(tmp_path / "f.pdf")]

@@ -51,7 +51,9 @@ def recorded(path: Path, samples: int, **settings: Any) -> Path:
 
 
 # An end that is no checkpoint of a longer run, one that is, and one before the first checkpoint.
-@pytest.mark.parametrize("every", [40, 50, 1000])
+@pytest.mark.parametrize(
+    "every", [40, pytest.param(50, marks=pytest.mark.guard), pytest.param(1000, marks=pytest.mark.guard)]
+)
 def test_a_longer_run_equals_one_that_was_asked_for_at_once(tmp_path: Path, every: int) -> None:
     at_once = learned(tmp_path / "once.h5", **LONG, checkpoint=every)
     path = learned(tmp_path / "run.h5", **SHORT, checkpoint=every)
@@ -64,7 +66,9 @@ def test_a_longer_run_equals_one_that_was_asked_for_at_once(tmp_path: Path, ever
     assert sorted(p.name for p in tmp_path.iterdir()) == ["once.h5", "run.h5"]
 
 
-@pytest.mark.parametrize("every", [40, 70, 1000])
+@pytest.mark.parametrize(
+    "every", [40, pytest.param(70, marks=pytest.mark.guard), pytest.param(1000, marks=pytest.mark.guard)]
+)
 def test_a_longer_recording_equals_one_that_was_asked_for_at_once(tmp_path: Path, every: int) -> None:
     path = learned(tmp_path / "run.h5", **SHORT)
     at_once = Path(shutil.copy(path, tmp_path / "once.h5"))
@@ -91,6 +95,7 @@ def test_it_goes_on_and_does_not_begin_again(tmp_path: Path, monkeypatch: pytest
     assert begun == [150, 120]
 
 
+@pytest.mark.guard
 def test_an_interrupted_one_goes_on_for_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = recorded(learned(tmp_path / "once.h5", **LONG, checkpoint=50), 300, checkpoint=60)
     path, commit = tmp_path / "run.h5", GrowingFile.commit

@@ -228,6 +228,7 @@ def test_numbers_that_cannot_be_stored_are_printed_and_said_so(
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.guard
 def test_a_full_disk_leaves_the_numbers(tmp_path: Path) -> None:
     np.savetxt(tmp_path / "x.csv", X, "%.17g")
     done = subprocess.run(

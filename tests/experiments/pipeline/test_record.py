@@ -76,6 +76,7 @@ def test_nothing_to_do_takes_nothing_from_others(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]
 
 
+@pytest.mark.guard
 def test_recordings_do_not_depend_on_the_number_of_processes(recorded: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     learn(Learn("snake", minutes=0.3, freeze=(0.1, 0.3), out=path))

@@ -330,6 +330,7 @@ def test_flipped_bits_in_the_data_are_found(tmp_path: Path, run_file: Path) -> N
     assert salvage(Salvage(path, out))["behaviours/0.2min/sensors"].rows == CHUNK
 
 
+@pytest.mark.guard
 def test_no_damage_ends_in_anything_but_a_clear_error(tmp_path: Path, run_file: Path) -> None:
     """Cut off or flipped anywhere: the file is read, or refused in words; salvage likewise."""
     data, rng = run_file.read_bytes(), np.random.default_rng(3)

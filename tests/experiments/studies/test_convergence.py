@@ -38,6 +38,7 @@ def test_a_part_of_a_table_as_people_have_it(tmp_path: Path) -> None:
     assert document["convergence"] == expected.to_dict() and document["settings"]["start"] == "10s"
 
 
+@pytest.mark.guard
 def test_a_behaviour_of_a_run(small_run: Path, tmp_path: Path) -> None:
     run = copy_run(small_run, tmp_path / "run.h5")
     found = ex.convergence(run, freeze=0.1, m_max=3, samples=2000, replicates=5, out=tmp_path / "c.pdf")

@@ -61,6 +61,7 @@ def test_streams_are_of_another_body() -> None:
     assert not np.array_equal(mixed[0], rest[0])
 
 
+@pytest.mark.guard
 def test_a_body_changes_at_half_time(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
@@ -74,6 +75,7 @@ def test_a_body_changes_at_half_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(row["learning"]) == 2 and set(row["frozen"]) == {"0.4min"} and not row["reason"]
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("what", [name for name in INTERVENTIONS["hexapod"] if name.startswith("senses")])
 def test_other_senses_learn_with_the_same_settings(what: str) -> None:
     row = lesson(Lesson(tiny(minutes=0.1), what))

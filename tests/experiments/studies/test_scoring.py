@@ -89,6 +89,7 @@ def test_a_constant_sensor_is_a_row_with_its_reason() -> None:
     assert set(found) == {"reason"} and found["reason"].startswith("cannot be quantified: ")
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("mistake", [ValueError("bad slice"), KeyError("nothing")])
 def test_a_mistake_in_the_quantifier_is_unfinished_and_never_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mistake: Exception
@@ -117,6 +118,7 @@ def test_what_the_quantifier_refuses_about_predictive_information_is_none(
     assert found["PI"] is None and found["auto"]["E_core"] >= 0 and "surrogate" not in found
 
 
+@pytest.mark.guard
 def test_surrogates_of_the_usual_null_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     series = np.sin(np.arange(1500) * 0.37) + 0.01 * np.random.default_rng(1).normal(size=1500)
     wanted = replace(yardstick(Compare(**QUICK, surrogates=False, nulls=19), "hexapod"), tau=4, m_max=4)
