@@ -15,8 +15,8 @@ FIRST = (
     "tests/controllers/test_every_rule.py",
     "tests/robots/",
 )
-"""Two processes that come to the same kernels at once both compile them: the first two files take those of the
-quantifier and of the rules apart, and robots, which have none, are next."""
+"""Two processes that come to the same kernels at once both compile them: the first two files take those of
+the quantifier and of the rules apart, and robots, which have none, are next."""
 NEED_PYBULLET = ["robots/bullet_world.py", "robots/quiet.py"]
 collect_ignore = [] if importlib.util.find_spec("pybullet") else NEED_PYBULLET
 

@@ -327,6 +327,7 @@ def test_all_on_one_page(q, series, scan, tmp_path):
         assert (tmp_path / f"page.{suffix}").stat().st_size > 50_000
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("with_series", [True, False])
 def test_nothing_of_the_page_is_cut_or_lies_on_its_neighbour(q, series, with_series):
     page = plots.quantification(q, series=series if with_series else None)

@@ -33,6 +33,7 @@ def error(drawn):
     return quoted_numbers(RANGE, drawn)[1]
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize(("points", "pairs"), [(1.0, 0.0), (1.0, 3.0), (0.0, 1.0)])
 def test_a_linear_number_has_the_variance_of_its_points_and_pairs(points, pairs):
     """The shares of close pairs are 1 + u_a + u_b + e_ab, and ln of their mean is the number."""
@@ -65,6 +66,7 @@ def test_the_slope_of_a_linear_number_is_found_whatever_the_number_of_draws(pair
     assert found @ z / (z @ z) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.guard
 def test_the_error_is_that_of_the_mean_over_the_draws():
     """A number that jumps by 1 where the sum x of what the pairs of blocks add changes its sign.
 

@@ -98,6 +98,7 @@ def test_motors_cannot_lift_a_falling_body(name: str, engine: str) -> None:
     assert fine < 0.35 * coarse
 
 
+@pytest.mark.guard
 @every_engine
 @every_robot
 def test_resting_body_calms_down(name: str, engine: str) -> None:

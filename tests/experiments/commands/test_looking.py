@@ -40,6 +40,7 @@ def test_show_prints_results(small_run: Path, capsys: pytest.CaptureFixture[str]
     assert json.loads(capsys.readouterr().out)["recordings"][1][:4] == ["0.1min", "3000", "3000", "100"]
 
 
+@pytest.mark.guard
 def test_doctor_finds_everything_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out

@@ -131,6 +131,7 @@ def test_a_result_does_not_need_the_run_file_to_itself(recorded: Path, tmp_path:
         assert run.results["0.1min"]["settings"]["m_max"] == 3
 
 
+@pytest.mark.guard
 def test_a_result_belongs_to_the_recording_that_it_was_made_of(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,6 +397,7 @@ def test_each_sensor_of_a_recording(
     assert "0.1min: joint 4 up/down, D" in capsys.readouterr().out
 
 
+@pytest.mark.guard
 def test_standard_input_is_quantified_and_stored_nowhere(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "experiments.cli", "quantify", "-", "--sensor", "y", *FEW, "--json"],

@@ -25,6 +25,7 @@ from experiments.runfiles.run_file import open_run_file, part_path
 from robots import default_engine
 
 
+@pytest.mark.guard
 def test_an_unfinished_recording_of_another_run_is_not_taken_over(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     task = Wanted(path, "0.1min", 300, 50, 0.2, 100)

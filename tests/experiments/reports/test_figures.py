@@ -260,6 +260,7 @@ def test_an_open_loop_has_no_matrix_to_show(found: Results) -> None:
     assert "no controller was frozen" in words and words.count("not recorded") == 3
 
 
+@pytest.mark.guard
 def test_every_figure_is_drawn_once(found: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """matplotlib draws a figure twice if it has to find its layout while it is saved."""
     drawn = Counter[int]()

@@ -102,6 +102,7 @@ def test_a_state_that_outgrows_its_slot_is_refused(tmp_path: Path) -> None:
         work.commit(1, {"x": np.zeros(10**6)})
 
 
+@pytest.mark.guard
 def test_a_second_writer_is_refused_and_a_dead_one_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "w.h5"
     with writing(path), pytest.raises(FileError, match="being written by another process"), writing(path):
@@ -172,6 +173,7 @@ def test_a_limit_met_on_the_way_leaves_all_committed_rows(tmp_path: Path) -> Non
         work.commit(50_000, STATE)
 
 
+@pytest.mark.guard
 def test_finishing_under_a_limit_leaves_the_work_file(tmp_path: Path, run_file: Path) -> None:
     """The disk fills up while the final file is written: clear error, the rows stay where they are."""
     before = run_file.read_bytes()
