@@ -1,12 +1,12 @@
-"""A newcomer's first minutes by the clock: every command as it is printed, from a clone to a rule of one's own.
+"""A newcomer's first minutes by the clock, every command as printed: from a clone to an own rule.
 
     python benchmarks/newcomer_clock.py [--out docs/results/newcomer-clock.json]
 
-Clones the last commit into a new folder and types there, in this order: `make demo` of the README, until there
-is a picture of learning progress; what the tutorial says of a series of one's own, until it is quantified; and
-the first commands of the page on rules, until a rule of one's own is compared with ULR. Packages come from
-wherever pip finds them; a slow line is part of the time. Takes about ten minutes; on a busy machine the
-times say nothing.
+Clones the last commit into a new folder and types there, in this order: `make demo` of the README, until
+there is a picture of learning progress; what the tutorial says of a series of one's own, until it is
+quantified; and the first commands of the page on rules, until a rule of one's own is compared with ULR.
+Packages come from wherever pip finds them; a slow line is part of the time. Takes about ten minutes; on a
+busy machine the times say nothing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def follow(page: str, commands: int, folder: Path, clone: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "docs/results/newcomer-clock.json")
     out: Path = parser.parse_args().out
     with tempfile.TemporaryDirectory() as scratch:

@@ -80,7 +80,7 @@ SMALL = [
     (r"--m-max 15", "--m-max 5"),
     (r"(selforg convergence .*)", r"\1 --samples 2000 --replicates 0 --m-max 4"),
     (r"(selforg report .*)", r"\1 --seconds 0.2"),
-    (r"--seeds (?:1:3 --samples 20000|1:10 --samples 200000)", "--seeds 1:2 --samples 1500 --minutes 0.1 --transient 0"),
+    (r"--seeds 1:(3|10) --samples 20+", "--seeds 1:2 --samples 1500 --minutes 0.1 --transient 0"),
     (r"(selforg compare --runs .*)", r"\1 --out runs/again --no-surrogates"),
     (r"--every 0.5 --seeds 1:5", "--every 0.1 --minutes 0.1 --seeds 1 --samples 1500 --transient 0"),
     (r"(emergence .*)--seeds 1:10", r"\1--seeds 1 --minutes 0.2 --samples 1000 --transient 0"),
