@@ -13,6 +13,7 @@ from typing import Any
 import nbformat
 import pytest
 
+import quantify
 from experiments.cli import COMMANDS
 from experiments.reports.glossary import glossary
 from tests.experiments.reports.test_browser import Opened, chromium  # noqa: F401
@@ -84,6 +85,26 @@ def test_examples_of_the_explanations_run(page: Path) -> None:
     # The fence that ends a block is no part of what is printed.
     examples = doctest.DocTestParser().get_doctest(text.replace("```", ""), {}, page.name, str(page), 0)
     assert doctest.DocTestRunner().run(examples).failed == 0
+
+
+@pytest.mark.guard
+def test_the_blocks_of_the_quantifier_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    series = quantify.systems.Lorenz().sample(3000, 1)[:, 0]
+    for kind, code in load(ROOT / "tests/newcomer/play.py").all_blocks(DOCS / "quantifier.md"):
+        if kind == "python":
+            exec(compile(code.replace("=99", "=19"), "docs/quantifier.md", "exec"), {"series": series})
+    assert (tmp_path / "result.png").stat().st_size > 10_000
+
+
+def test_no_page_has_python_that_nobody_runs() -> None:
+    play = load(ROOT / "tests/newcomer/play.py")
+    run = {page for some in play.PAGES for page in some}
+    # In tests of their own: here, in tests/controllers/test_docs.py, and in tests/robots/test_sheet.py.
+    run |= {"quantifier", "explanation/statistics", "controllers", "robots"}
+    pages = {path.relative_to(DOCS).with_suffix("").as_posix(): path for path in DOCS.rglob("*.md")}
+    has = {name for name, path in pages.items() if any(kind == "python" for kind, _ in play.all_blocks(path))}
+    assert has <= run
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -40,7 +40,12 @@ class LearningProgress(Study):
         """A line per seed and freeze."""
         low, high = self.document["settings"]["common"]
         heads = {
-            **{"seed": "", "min": "learning time", "std": "of the sensor", "D": "dimension ± sampling error"},
+            **{
+                "seed": "",
+                "min": "learning time",
+                "std": "of the sensor",
+                "D": "dimension ± sampling error, none without a scaling region",
+            },
             **dict.fromkeys(QUANTITIES[1:], "in nats ± sampling error"),
             **{"s_min": "E_core for s_min from .05 to .1", "scales": "eps averaged over"},
             f"on {low:g}-{high:g}": "E_core ± spread on scales that are the same for all",
@@ -118,6 +123,7 @@ def _numbers(result: q.Quantification, common: tuple[float, float]) -> dict[str,
     plain = result.to_dict()
     row = {name: plain[name] for name in QUANTITIES}
     row |= {"range": [result.range.lo, result.range.hi], "caveats": list(result.caveats)}
+    row["scaling_region"] = result.scaling_region
     try:
         shared = result.decomposition.over(*common)
     except q.QuantifyError as error:
@@ -142,8 +148,10 @@ def _with_error(value: float | None, error: float | None) -> str:
     return f"{value:.2f}" if error is None else f"{value:.2f}±{error:.2f}".replace("±0.", "±.")
 
 
-def _values(row: dict[str, Any]) -> dict[str, tuple[float, float | None]]:
-    """What table and figure show of a row: values and errors."""
+def _values(row: dict[str, Any]) -> dict[str, tuple[float | None, float | None]]:
+    """What table and figure show of a row: values and errors; no dimension without a scaling region."""
     shared = row["common"]
     values = {name: (row[name]["value"], row[name]["sampling"]) for name in QUANTITIES}
+    if not row.get("scaling_region", True):
+        values["D"] = (None, None)
     return values | ({"common": (shared["E_core"], shared["E_core_sd"])} if "E_core" in shared else {})

@@ -40,8 +40,9 @@ class ProgressPoint:
     """Its file or name; each has a line of its own."""
     minutes: float
     """Learning time."""
-    values: Mapping[str, tuple[float, float | None]]
-    """Value and error of E_core, E_mem, E_state, D; and of E_core on common scales, as "common", if there."""
+    values: Mapping[str, tuple[float | None, float | None]]
+    """Value and error of E_core, E_mem, E_state, D; and of E_core on common scales, as "common", if there.
+    What has no value, such as D without a scaling region, is left out of its line."""
 
 
 @styled

@@ -11,7 +11,7 @@ function drawProgress(box, names, members, ends) {
     const [words, colour, symbol, size] = looks[name], at = new Map();
     for (const [run, list] of runs) {
       const sorted = [...list].sort((a, b) => a.minutes - b.minutes);
-      for (const b of sorted) at.set(b.minutes, [...(at.get(b.minutes) || []), b.estimates[name].value]);
+      for (const b of sorted) if (b.estimates[name].value !== null) at.set(b.minutes, [...(at.get(b.minutes) || []), b.estimates[name].value]);
       traces.push({ x: sorted.map((b) => b.minutes), y: sorted.map((b) => b.estimates[name].value), name: words, showlegend: !several, mode: "lines+markers",
         opacity: several ? 0.4 : 1, line: { color: colour, width: (several ? 1 : 2) * (name === "E_core" ? 3 : 1) }, marker: { symbol, size, color: "#fff", line: { color: colour, width: 1.5 } },
         error_y: { type: "data", array: sorted.map((b) => b.estimates[name].sampling ?? 0), color: colour, thickness: 1, width: 3 },
