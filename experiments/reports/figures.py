@@ -161,11 +161,13 @@ def traces_figure(behaviours: Sequence[Behaviour]) -> Figure:
     """Sensors, height of the trunk and ground contacts of the behaviours of a run, side by side."""
     shown = [(b, b.sensors) for b in behaviours if b.sensors is not None]
     names = shown[0][1].names
-    lane_height = 0.19 * len(names)
-    figure = plots.new_figure(1.2 + 2.3 * len(shown), 2.2 + lane_height)
-    axes = figure.subplots(
-        3, len(shown), squeeze=False, sharex="col", sharey="row", height_ratios=(lane_height, 0.9, 0.6)
+    lanes_in, left = 0.19 * len(names), _room(names, 6)
+    figure = plots.new_figure(left + 0.1 + 2.3 * len(shown), 2.4 + lanes_in, layout=None)
+    inside = plots.edges(figure, left=left, right=0.1, bottom=0.45, top=0.3)
+    grid = figure.add_gridspec(
+        3, len(shown), height_ratios=(lanes_in, 0.9, 0.6), wspace=0.05, hspace=0.12, **inside
     )
+    axes = grid.subplots(squeeze=False, sharex="col", sharey="row")
     # Lanes have one height for all behaviours and all sensors of a unit, so that amplitudes can be compared.
     largest: dict[str, float] = {}
     for _, sensors in shown:
@@ -197,17 +199,19 @@ def traces_figure(behaviours: Sequence[Behaviour]) -> Figure:
 @styled
 def learning_figure(run: LearningPhase) -> Figure:
     """C and the loop's eigenvalues at each freeze and over time; height of the trunk, airtime, distance."""
-    figure = plots.new_figure(max(7.2, 2.6 * len(run.C)), 7.6)
-    top, middle, bottom = figure.subfigures(3, 1, height_ratios=(1.15, 1.0, 1.0))  # type: ignore[misc]
+    figure = plots.new_figure(max(7.2, 2.6 * len(run.C)), 7.6, layout=None)
     figure.suptitle(run.label + (f"\n{run.problem}" if run.problem else ""), fontsize=8, x=0.01, ha="left")
-    _matrices(top, run)
-    spectrum, moduli = middle.subplots(1, 2, width_ratios=(1, 1.8))
+    _matrices(figure, run)
+    middle = plots.edges(figure, left=0.6, right=0.15, bottom=3.0, top=2.9)
+    grid = figure.add_gridspec(1, 2, width_ratios=(1, 1.8), wspace=0.2, **middle)
+    spectrum, moduli = grid.subplots()  # type: ignore[misc]
     _spectrum(spectrum, run)
     moduli.plot(run.minutes, run.moduli, color=plots.MEMORY, lw=0.8, alpha=0.8)
     moduli.axhline(1, color="0.5", lw=0.6, ls=":")
     moduli.set(xlabel="learning time [min]", ylabel="modulus", title="Eigenvalues of the loop")
     moduli.set_ylim(0, max(1.05, moduli.get_ylim()[1]))
-    axes = bottom.subplots(1, 3)
+    bottom = plots.edges(figure, left=0.6, right=0.15, bottom=0.45, top=5.35)
+    axes: Any = figure.add_gridspec(1, 3, wspace=0.25, **bottom).subplots()
     _body(axes, run)
     for ax in (moduli, *axes):
         for name in run.C:
@@ -215,12 +219,20 @@ def learning_figure(run: LearningPhase) -> Figure:
     return figure
 
 
+def _room(names: Sequence[str], size: float) -> float:
+    """Inches that an axis needs for its label and for names in letters of this size beside it."""
+    return 0.4 + 0.6 * size / 72 * max(map(len, names), default=0)
+
+
 def _minutes(name: str) -> float:
     return float(name.removesuffix("min"))
 
 
 def _matrices(figure: Any, run: LearningPhase) -> None:
-    axes = np.atleast_1d(figure.subplots(1, max(len(run.C), 1), sharey=True))
+    motors = [f"{name} {i}" for i, name in enumerate(run.motors)]
+    inside = plots.edges(figure, left=_room(motors, 5), right=0.65, bottom=5.25, top=0.6)
+    grid = figure.add_gridspec(1, max(len(run.C), 1), wspace=0.06, **inside)
+    axes = np.atleast_1d(grid.subplots(sharey=True))
     if not run.C:
         note(axes[0], "no controller was frozen")
         axes[0].set_axis_off()
@@ -233,9 +245,11 @@ def _matrices(figure: Any, run: LearningPhase) -> None:
         ax.set(title=f"$C$ at {_minutes(name):g} min", xlabel="sensor")
         # Sensor i is the joint of motor i, so that the names at the left serve both axes.
         ax.set_xticks(range(0, len(run.sensors), max(1, len(run.sensors) // 6)))
-    axes[0].set_yticks(range(len(run.motors)), [f"{n} {i}" for i, n in enumerate(run.motors)], fontsize=5)
+    axes[0].set_yticks(range(len(motors)), motors, fontsize=5)
     axes[0].set_ylabel("motor")
-    figure.colorbar(image, ax=list(axes), aspect=25, pad=0.01)
+    axes[-1].apply_aspect()
+    last, width = axes[-1].get_position(), float(figure.get_size_inches()[0])
+    figure.colorbar(image, cax=figure.add_axes((last.x1 + 0.1 / width, last.y0, 0.1 / width, last.height)))
 
 
 def _spectrum(ax: Axes, run: LearningPhase) -> None:

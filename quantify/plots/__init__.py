@@ -34,7 +34,18 @@ from quantify.plots.scale_curves import (
 )
 from quantify.plots.settling import convergence
 from quantify.plots.side_by_side import counts, groups, plane
-from quantify.plots.style import MEMORY, SCALE, STATE, STOCHASTIC, STYLE, colour, colour_key, new_figure, note
+from quantify.plots.style import (
+    MEMORY,
+    SCALE,
+    STATE,
+    STOCHASTIC,
+    STYLE,
+    colour,
+    colour_key,
+    edges,
+    new_figure,
+    note,
+)
 
 __all__ = [
     "BELOW",
@@ -53,6 +64,7 @@ __all__ = [
     "decomposition",
     "delta_h",
     "dimension",
+    "edges",
     "excess_entropy",
     "extrema",
     "groups",

@@ -23,6 +23,7 @@ from quantify.plots.style import (
     STATE,
     STOCHASTIC,
     colour_key,
+    edges,
     legend_above,
     new_figure,
     scale_axis,
@@ -199,9 +200,8 @@ def _page(with_phase: bool) -> tuple[Figure, dict[str, Axes]]:
     width, height = 11.0, 11.0 if with_phase else 8.5
     figure = new_figure(width, height, layout=None)
     rows = [1.3, 1.0, 1.0, 1.2] if with_phase else [1.0, 1.0, 1.3]
-    edges = {"left": 0.65 / width, "right": 1 - 0.75 / width}
-    edges |= {"bottom": 0.6 / height, "top": 1 - 0.85 / height}
-    grid = figure.add_gridspec(len(rows), 2, height_ratios=rows, wspace=0.16, hspace=0.36, **edges)
+    inside = edges(figure, left=0.65, right=0.75, bottom=0.6, top=0.85)
+    grid = figure.add_gridspec(len(rows), 2, height_ratios=rows, wspace=0.16, hspace=0.36, **inside)
     above = grid[0 if with_phase else 2, 1].subgridspec(2, 1, height_ratios=(1, 2), hspace=0.27)
     curves = 1 if with_phase else 0
     places = {

@@ -50,6 +50,20 @@ def new_figure(width: float, height: float, **settings: Any) -> Figure:
     return figure
 
 
+def edges(figure: Any, left: float, right: float, bottom: float, top: float) -> dict[str, float]:
+    """Where axes end that leave such margins [inches]; for a layout by hand, which takes no time to find.
+
+    Examples
+    --------
+    >>> from quantify.plots.style import edges, new_figure
+    >>> edges(new_figure(4, 2, layout=None), left=1, right=1, bottom=0.5, top=0.5)
+    {'left': 0.25, 'right': 0.75, 'bottom': 0.25, 'top': 0.75}
+    """
+    width, height = figure.get_size_inches().tolist()
+    sides = {"left": left / width, "right": 1 - right / width}
+    return sides | {"bottom": bottom / height, "top": 1 - top / height}
+
+
 @cache
 def _shown() -> Any:
     """The class of our figures, once: matplotlib writes the documentation of every class of figures anew."""
