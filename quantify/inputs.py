@@ -88,10 +88,12 @@ def resolution_of(x: Floats) -> float:
     return float(min(gap[gap > 0].min() for gap in gaps))
 
 
-def check_whole(name: str, value: Any, least: int) -> None:
-    """Refuse anything but a whole number of at least `least`."""
+def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Refuse anything but a whole number of at least `least`, and of `most` at most."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise QuantifyError(f"{name} = {value!r} must be a whole number of at least {least}.")
+    if most is not None and value > most:
+        raise QuantifyError(f"{name} = {value} must be at most {most:,}.")
 
 
 def check_positive(name: str, value: float) -> None:

@@ -22,6 +22,8 @@ from quantify.scales import default_eps_min, keep_scales
 
 Null = Literal["shuffle", "phase", "iaaft", "cycles", "pseudo-periodic", "twins"]
 Side = Literal["two-sided", "more", "less"]
+MOST = 9999
+"""So many surrogates at most: all are kept, and p is told to a ten-thousandth."""
 STATISTICS = ("E_core", "E_state", "E_mem", "E", "D")
 # What a series is according to each null hypothesis.
 WORDS = {
@@ -188,6 +190,13 @@ def against_null(
     return null_tests(series, statistics=(statistic,), null=null, n=n, **settings)[statistic]
 
 
+def check_null(null: str | None, n: int, name: str = "n") -> None:
+    """Refuse a null that is not known, and a number of surrogates that cannot be."""
+    if null is not None and null not in WORDS:
+        raise QuantifyError(f"null = {null!r}; choose one of {', '.join(WORDS)}.")
+    check_whole(name, n, 19, MOST)
+
+
 def null_tests(
     series: ArrayLike,
     *,
@@ -223,8 +232,8 @@ def null_tests(
     null : str
         "shuffle", "phase", "iaaft" (ends matched first), "cycles", "pseudo-periodic" or "twins".
     n : int
-        Number of surrogates, at least 19 (p cannot be below 1 / (n + 1)). Surrogates that are made twice
-        cost twice.
+        Number of surrogates, at least 19 (p cannot be below 1 / (n + 1)), at most 9,999. Surrogates that are
+        made twice cost twice.
     statistics : sequence of str
         Of "E_core", "E_state", "E_mem", "E" (excess entropy) and "D".
     side : "two-sided", "more" or "less"
@@ -244,9 +253,7 @@ def null_tests(
     -------
     dict of NullTest by statistic
     """
-    if null not in WORDS:
-        raise QuantifyError(f"null = {null!r}; choose one of {', '.join(WORDS)}.")
-    check_whole("n", n, 19)
+    check_null(null, n)
     unknown = set(statistics) - set(STATISTICS)
     if unknown:
         raise QuantifyError(f"statistic = {min(unknown)!r}; choose from {', '.join(STATISTICS)}.")

@@ -19,7 +19,7 @@ from quantify.gate import DataReport, look_over
 from quantify.inputs import as_array
 from quantify.ksg import PredictiveInformation
 from quantify.ksg import predictive_information as ksg_predictive_information
-from quantify.null_test import Null, null_tests, usual_null
+from quantify.null_test import Null, check_null, null_tests, usual_null
 from quantify.quantification.caveats import Evidence, find_caveats, too_long
 from quantify.quantification.choices import vary
 from quantify.quantification.result import Quantification
@@ -135,7 +135,8 @@ def quantify(
     (False, True)
     """
     generator, whole = np.random.default_rng(rng), progress
-    if surrogates:  # they take most of the time
+    if surrogates:  # they take most of the time, and are asked for at the end: nothing may be lost by then
+        check_null(null, surrogates, "surrogates")
         progress = _part(progress, 0.0, 0.2)
     labelled = series_of(series)
     if labelled is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quantify import Quantification, correlation_sums, quantify, quantify_sums
+from quantify import Quantification, QuantifyError, correlation_sums, quantify, quantify_sums
 from quantify.ksg import predictive_information
 from quantify.systems import AutoRegressive, Henon, Lorenz, QuasiPeriodic, UniformNoise
 from tests.known_sums import ideal_sums
@@ -284,6 +284,23 @@ def test_surrogates_come_with_the_result() -> None:
     assert core.sentence in " ".join(result.summary().split()) and done == sorted(done) and done[-1] == 1.0
     assert Quantification.from_dict(result.to_dict()).null_tests == result.null_tests
     assert quantify(x, surrogates=19, null="shuffle", **settings).null_tests["E_core"].null == "shuffle"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"surrogates": 18}, "surrogates = 18 must be a whole number of at least 19"),
+        ({"surrogates": 10**30}, "must be at most 9,999"),
+        ({"surrogates": 19, "null": "circles"}, "choose one of shuffle"),
+    ],
+)
+def test_surrogates_that_cannot_be_are_refused_before_anything_is_counted(
+    wrong: dict[str, Any], message: str
+) -> None:
+    done: list[float] = []
+    with pytest.raises(QuantifyError, match=message):
+        quantify(np.arange(1500) % 7.0, progress=lambda now, total: done.append(now), **wrong)
+    assert not done
 
 
 def test_a_stored_result_of_which_half_gives_no_number_can_be_told_again() -> None:

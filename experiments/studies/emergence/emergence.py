@@ -35,6 +35,7 @@ def emergence(config: Emergence, feedback: Feedback = SILENT) -> ModeStudy:
     """Learn, freeze and look, seed by seed; with `controls`, `push` or `engines` that study instead."""
     config = with_seeds(config)
     feedback.say_if(lone_seed_words(config.seeds))
+    trials.refuse_undescribed(config.robot)
     others = {"controls": run_controls, "push": run_pushes, "engines": run_engines}
     asked = [name for name in others if getattr(config, name)]
     if len(asked) > 1:

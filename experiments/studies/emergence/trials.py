@@ -56,14 +56,17 @@ LEARNED = ("robot", "controller", "seed", "minutes", "freeze", "body", "rule")
 """What a trial has in common with `selforg learn`."""
 
 
+def refuse_undescribed(robot: str) -> None:
+    """Refuse a robot of which nobody has said what to look for."""
+    described = [name for name, entry in ROBOTS.items() if entry.description]
+    if robot not in described:
+        raise ExperimentError(f"what to look for is not stated for {robot!r}; {nearest(robot, described)}")
+
+
 def make_trial(
     config: Emergence, seed: int, body: dict[str, Any] | None = None, rule: dict[str, Any] | None = None
 ) -> Trial:
     """The trial of a seed with every setting spelled out, after changes of body and rule; refuses misfits."""
-    described = [name for name, entry in ROBOTS.items() if entry.description]
-    if config.robot not in described:
-        known = nearest(config.robot, described)
-        raise ExperimentError(f"what to look for is not stated for {config.robot!r}; {known}")
     if config.samples < 1000:
         raise ExperimentError(f"--samples {config.samples} must be at least 1000 (20 s tell a mode)")
     if config.transient < 0:

@@ -149,6 +149,8 @@ def test_verdicts_count_seeds() -> None:
     ("arguments", "message"),
     [
         (["barrel"], "what to look for is not stated for 'barrel'; known: hexapod, hexapod-high, snake"),
+        (["barrel", "--controls"], "what to look for is not stated for 'barrel'"),
+        (["barrel", "--engines"], "what to look for is not stated for 'barrel'"),
         (["hexapod", "--n-seeds", "0"], "--n-seeds is 0; it must be at least 1"),
         (["hexapod", "--samples", "10"], "--samples 10 must be at least 1000 (20 s tell a mode)\n"),
         (["hexapod", "--transient", "-1"], "--transient -1 must be 0 or more"),
