@@ -25,7 +25,7 @@ from experiments.runfiles.library import find_behaviour, leaves_home
 from experiments.runfiles.run_file import open_run_file
 from experiments.settings import LARGEST
 
-STRIP, FILM = (640, 480), (480, 360)
+STRIP, FILM = (640, 480), (448, 336)
 """Pixels of a picture: of a film as many as are drawn in real time without a graphics card."""
 Pictures = Iterator[NDArray[np.uint8]]
 PIECE = 1000
