@@ -166,7 +166,7 @@ class Controller:
 
     @classmethod
     def from_state(cls, state: Mapping[str, ArrayLike]) -> Self:
-        """Make the controller that `state()` described; it goes on bit by bit as the original would have.
+        """Make the controller that `state()` described; it goes on bit for bit as the original would have.
 
         Raises
         ------

@@ -180,7 +180,7 @@ def write_tisean(path: str | PathLike[str], sums: CorrelationSums) -> None:
     """Write correlation sums in the format of TISEAN's `d2`, in full precision.
 
     Only what the format can hold is kept: eps, C and the number of delay vectors. `read_tisean(path,
-    d=sums.d)` returns the same eps and C, bit by bit.
+    d=sums.d)` returns the same eps and C, bit for bit.
 
     Parameters
     ----------

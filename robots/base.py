@@ -212,7 +212,7 @@ class RobotEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
 
         The simulator's contact caches cannot be read, so a world that is restored from a snapshot differs
         slightly from the one it was taken of, and soon visibly, for the dynamics is chaotic.
-        A run that does `restore(snapshot())` at some step goes on bit by bit as any other that restores
+        A run that does `restore(snapshot())` at some step goes on bit for bit as any other that restores
         the same snapshot, in the same or another process.
 
         Returns

@@ -290,7 +290,7 @@ def _note_versions(path: Path, begun: Mapping[str, str], feedback: Feedback) -> 
     if changed := other_versions(begun):
         feedback.say(
             f"note: {path} was begun with {changed}: the result may depend on where it was interrupted, "
-            "and need not equal an uninterrupted run bit by bit"
+            "and need not equal an uninterrupted run bit for bit"
         )
 
 

@@ -2,7 +2,7 @@
 
 A checkpoint takes a snapshot of the body *and restores it*: the simulator's hidden caches cannot be
 stored, so an uninterrupted run forgets them at the same moments as one that was resumed, and both are
-equal bit by bit. The same goes for the controller, and for what a user's rule keeps outside its state.
+equal bit for bit. The same goes for the controller, and for what a user's rule keeps outside its state.
 """
 
 from __future__ import annotations

@@ -281,7 +281,7 @@ def _wanted(path: Path, config: Record, body: Any, feedback: Feedback = SILENT) 
                 found.append(one)
         if found and (changed := other_versions(run.versions)):
             feedback.say(
-                f"note: {path} was learned with {changed}: the recording need not equal, bit by bit, "
+                f"note: {path} was learned with {changed}: the recording need not equal, bit for bit, "
                 "one made with the libraries of then"
             )
         return found

@@ -1,7 +1,7 @@
 """Ask for more: a finished or interrupted recording goes on from its last checkpoint, in a new growing file.
 
 A finished file keeps, for the learning phase and each behaviour, the state at the last moment at which a
-longer run would have stored its state as well. So what goes on from there equals, bit by bit, a run that was
+longer run would have stored its state as well. So what goes on from there equals, bit for bit, a run that was
 asked for at once. The file that is there stays as it is until the longer one has grown beside it.
 """
 

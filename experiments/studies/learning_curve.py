@@ -91,7 +91,7 @@ def learning_curve(config: LearningCurve, feedback: Feedback = SILENT) -> Curve:
     """Run and save the curve; what is finished is never run again.
 
     One task per seed and freeze time, which learns up to there: that repeats the learning of earlier tasks
-    (bit by bit, with checkpoints at the same moments), costs less than the recording, and lets all tasks run
+    (bit for bit, with checkpoints at the same moments), costs less than the recording, and lets all tasks run
     at the same time.
     """
     if not 0 < config.minutes < math.inf:

@@ -90,7 +90,7 @@ def _command(run: RunFile) -> str:
     """The command that learns this controller again, with every setting that differs from the defaults."""
     # A file makes nobody import anything: of a rule of the user's own, every setting is spelled out.
     usual = None if ":" in run.controller else resolve(Learn(run.robot, run.controller))
-    # All freeze times, for each of them is a checkpoint: another world, bit by bit.
+    # All freeze times, for each of them is a checkpoint: another world, bit for bit.
     stored = run.config | {"freeze": tuple(run.config["freeze"])}
     for part in ("body", "rule"):
         default = {} if usual is None else getattr(usual, part)

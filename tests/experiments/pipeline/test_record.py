@@ -132,7 +132,7 @@ def test_other_libraries_are_noted(
     config = ["--samples", "200", "--transient", "0", "--freeze", "0.1", "--replace", "--jobs", "1"]
     assert main(["record", str(path), *config]) == 0
     words = capsys.readouterr().err.replace("\n", " ")
-    assert f"learned with {engine} 1.0, now" in words and "bit by bit" in words
+    assert f"learned with {engine} 1.0, now" in words and "bit for bit" in words
     with open_run_file(path) as run:
         assert json.loads(run.behaviours["0.1min"].attrs["versions"]) == versions(engine)
 

@@ -45,7 +45,7 @@ def test_a_trial_is_what_learn_and_record_do(tmp_path: Path) -> None:
     record(Record((path,), 1000, transient=100, measure=0.02, jobs=1))
     with open_run_file(path) as found:
         expected = {name: describe("hexapod", observed_in(item)) for name, item in found.behaviours.items()}
-    assert row["frozen"] == expected  # bit by bit
+    assert row["frozen"] == expected  # bit for bit
     assert row["seed"] == 3 and row["reason"] == ""
     # 12 s of learning are one window of 10 s.
     assert len(row["learning"]["modes"]) == 1
