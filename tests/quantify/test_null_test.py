@@ -81,6 +81,7 @@ def test_a_linear_process_is_not_more_than_a_linear_process(null):
     assert np.sum(np.array(p) <= 0.05) < 5
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("null", sorted(WORDS))
 def test_every_null_is_reproducible_and_survives_the_file(null):
     x = np.round(np.sin(0.3 * np.arange(300)) + 0.05 * np.random.default_rng(1).standard_normal(300), 2)

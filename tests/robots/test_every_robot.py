@@ -488,6 +488,7 @@ def test_wrong_config_and_render_mode_are_refused() -> None:
             ROBOTS["snake"].env(render_mode="human")
 
 
+@pytest.mark.guard
 @every_engine
 @every_robot
 def test_pictures_show_the_robot_on_its_ground(name: str, engine: str) -> None:

@@ -114,6 +114,7 @@ def test_resting_body_calms_down(name: str, engine: str) -> None:
     assert last < 0.02  # J: as little as 1 kg has at .2 m/s
 
 
+@pytest.mark.guard
 @every_engine
 @pytest.mark.parametrize(
     ("name", "config"), [*((name, {}) for name in ROBOTS), ("snake", {"friction_along": 0.1})]

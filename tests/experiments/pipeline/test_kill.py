@@ -141,7 +141,11 @@ def test_recording_killed_again_and_again_ends_as_if_never_killed(whole, tmp_pat
 
 
 @pytest.mark.guard
-@pytest.mark.parametrize("torn", [False, True], ids=["after a write", "in the middle of a write"])
+@pytest.mark.parametrize(
+    "torn",
+    [pytest.param(False, marks=pytest.mark.long), True],
+    ids=["after a write", "in the middle of a write"],
+)
 def test_death_at_every_write_of_a_run(tmp_path: Path, torn: bool) -> None:
     """Die at the n-th write, for all n: no order of events is left to luck."""
     learn(Learn(out=tmp_path / "whole.h5", **SHORT))

@@ -103,7 +103,7 @@ def test_a_mistake_in_a_rule_stops_a_script_and_the_mended_rule_has_a_way_on(
         assert run.learning.complete
 
 
-@pytest.mark.guard
+@pytest.mark.long
 def test_a_study_with_a_mistake_in_a_rule_stops_a_script(folder: Path) -> None:
     write(folder, RULE.replace("10**9", "40"))
     words = ["compare", "--robots", "barrel", "--controllers", "own_rules:Rule", "sine", "--samples", "1300"]

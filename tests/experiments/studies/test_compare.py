@@ -75,7 +75,7 @@ def test_all_controllers_are_treated_alike(small: Path) -> None:
     assert rules["sine"]["settings"]["hexapod"]["amplitude"] == 0.5
 
 
-@pytest.mark.guard
+@pytest.mark.long
 def test_a_finished_comparison_is_read_and_shown_again(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

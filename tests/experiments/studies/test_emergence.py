@@ -180,7 +180,7 @@ def test_controls_change_what_they_say(tmp_path: Path) -> None:
             assert {key: after[key] for key in after if after[key] != before[key]} == wanted, name
 
 
-@pytest.mark.guard
+@pytest.mark.long
 def test_controls_of_a_short_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

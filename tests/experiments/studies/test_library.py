@@ -144,6 +144,7 @@ def test_behaviours_that_do_not_exist(
     assert message in refused(*arguments)
 
 
+@pytest.mark.guard
 def test_a_shipped_behaviour_is_recorded_and_quantified_like_any_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -197,6 +197,7 @@ def test_a_cluster_without_workers_is_waited_for_and_said_to_be_empty(
         cluster.close()
 
 
+@pytest.mark.long
 def test_a_worker_that_retires_lets_go_of_its_task(tmp_path: Path, notes: Path) -> None:
     """Its thread holds HDF5's lock; a Python that ends in order would wait for it, the task's file locked."""
     cluster = Cluster(tmp_path)
