@@ -131,9 +131,7 @@ def progress_figure(
     for b in behaviours:
         if b.result is None or b.minutes is None or b.run is None:
             continue
-        # Without a scaling region there is no dimension.
-        shown = ("E_core", "E_mem", "E_state", *(("D",) if b.result.scaling_region else ()))
-        estimates = {name: getattr(b.result, name) for name in shown}
+        estimates = {name: getattr(b.result, name) for name in ("E_core", "E_mem", "E_state", "D")}
         values = {name: (estimate.value, estimate.sampling) for name, estimate in estimates.items()}
         # A behaviour may have none of the common scales.
         with suppress(QuantifyError):

@@ -261,13 +261,9 @@ def _encode_result(b: Behaviour, result: q.Quantification) -> dict[str, Any]:
     # The page moves from scale to scale of the grid; an average over ranges ends between two of them.
     nearest = [float(parts.eps[np.argmin(np.abs(np.log(parts.eps / eps)))]) for eps in automatic]
     given = (result.range.lo, result.range.hi) if result.settings["range_from"] == "given" else None
-    estimates = {
-        name: to_plain(asdict(getattr(result, name))) for name in ("D", "E_state", "E_mem", "E_core")
-    }
-    if not result.scaling_region:  # then there is no dimension
-        estimates["D"] |= {"value": None, "sampling": None}
+    estimates = ("D", "E_state", "E_mem", "E_core")
     return {
-        "estimates": estimates,
+        "estimates": {name: to_plain(asdict(getattr(result, name))) for name in estimates},
         "command": b.command,
         "automatic": nearest,
         "start": given or nearest,

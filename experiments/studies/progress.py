@@ -123,7 +123,6 @@ def _numbers(result: q.Quantification, common: tuple[float, float]) -> dict[str,
     plain = result.to_dict()
     row = {name: plain[name] for name in QUANTITIES}
     row |= {"range": [result.range.lo, result.range.hi], "caveats": list(result.caveats)}
-    row["scaling_region"] = result.scaling_region
     try:
         shared = result.decomposition.over(*common)
     except q.QuantifyError as error:
@@ -149,9 +148,7 @@ def _with_error(value: float | None, error: float | None) -> str:
 
 
 def _values(row: dict[str, Any]) -> dict[str, tuple[float | None, float | None]]:
-    """What table and figure show of a row: values and errors; no dimension without a scaling region."""
+    """What table and figure show of a row: values and errors."""
     shared = row["common"]
     values = {name: (row[name]["value"], row[name]["sampling"]) for name in QUANTITIES}
-    if not row.get("scaling_region", True):
-        values["D"] = (None, None)
     return values | ({"common": (shared["E_core"], shared["E_core_sd"])} if "E_core" in shared else {})

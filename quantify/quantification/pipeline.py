@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -32,6 +33,7 @@ from quantify.quantification.uncertainty import (
     quoted_range,
     replicated,
 )
+from quantify.quantification_data import Estimate
 from quantify.scaling import fit_scaling
 from quantify.series_files import Series, series_of
 from quantify.stationary import stationarity as test_stationarity
@@ -42,6 +44,8 @@ BLOCKS = 16
 # under strong noise are slow.
 PREDICTIVE_M = (1, 2, 3, 5, 8)
 PREDICTIVE_ETAS = 8
+# Without a scaling region there is none.
+NO_DIMENSION = Estimate(math.nan, math.nan, (math.nan, math.nan), math.nan, (math.nan, math.nan))
 # Samples from the middle of a longer series that are compared with surrogates, lest it take many minutes.
 NULL_SAMPLES = 10_000
 
@@ -349,7 +353,7 @@ def _assemble(
         E_state=found["E_state"],
         E_mem=found["E_mem"],
         E_core=found["E_core"],
-        D=found["D"],
+        D=found["D"] if region else NO_DIMENSION,
         range=quoted,
         caveats=(),
         sums=sums,

@@ -57,8 +57,8 @@ class Quantification(QuantificationData):
         The KSG estimate over m and eta, if it was asked for; its `quoted` is the number at the smallest
         scale.
     scaling_region : bool
-        Whether there is one; without, the four numbers are those of the small-scale limit if the series is
-        stochastic (all of E is memory, D is NaN), else of the smallest reliable scales.
+        Whether there is one; without, D is NaN, and the complexities are those of the small-scale limit if
+        the series is stochastic (all of E is memory), else of the smallest reliable scales.
     stochastic_below : float or None
         The scale below which the series is stochastic, if these are an octave or more.
     E, PI : Limit or None

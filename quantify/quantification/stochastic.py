@@ -57,14 +57,12 @@ def with_limits(result: Quantification, sums: CorrelationSums, rng: np.random.Ge
     core = found.get("PI", found.get("E"))
     assert core is not None
     memory = Estimate(core.value, core.sampling, core.interval, 0.0, (core.value, core.value))
-    nan = math.nan
     return replace(
         result,
         settings=result.settings | {"limit_tau": sums.tau},
         E_state=Estimate(0.0, 0.0, (0.0, 0.0), 0.0, (0.0, 0.0)),
         E_mem=memory,
         E_core=memory,
-        D=Estimate(nan, nan, (nan, nan), nan, (nan, nan)),
     )
 
 

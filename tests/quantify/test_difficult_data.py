@@ -90,6 +90,13 @@ def test_a_random_walk_has_no_scaling_region():
     assert not q.scaling_region and any("too short for anything" in text for text in q.caveats)
 
 
+def test_without_a_scaling_region_there_is_no_dimension():
+    """Of 400 samples of a flow, no range of scales can be told from noise, and none is stochastic either."""
+    q = quantify(Lorenz().sample(400, 1)[:, 0], replicates=0, choices=False)
+    assert not q.scaling_region and q.stochastic_below is None and np.isnan(q.D.value)
+    assert q.E_core.value > 0
+
+
 def test_one_wild_sample_moves_nothing_in_silence():
     x = Lorenz().sample(N, 1)[:, 0]
     one = quantify(x, tau=18, choices=False)

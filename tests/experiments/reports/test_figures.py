@@ -34,10 +34,7 @@ def lines(figure: Figure, axes: int, label: str) -> tuple[np.ndarray, np.ndarray
 
 
 def test_progress_shows_value_and_sampling_error(found: Results) -> None:
-    # Without a scaling region there is no dimension.
-    results = [replace(b.result, scaling_region=b.minutes == 0.1) for b in found.behaviours if b.result]
-    behaviours = [replace(b, result=result) for b, result in zip(found.behaviours, results, strict=True)]
-    figure = progress_figure(behaviours)
+    figure = progress_figure(found.behaviours)
     for axes, label, name in (
         (0, "core = state + memory", "E_core"),
         (0, "memory", "E_mem"),
@@ -45,8 +42,9 @@ def test_progress_shows_value_and_sampling_error(found: Results) -> None:
         (1, "dimension", "D"),
     ):
         x, y = lines(figure, axes, label)
-        estimates = [getattr(result, name) for result in results if name != "D" or result.scaling_region]
-        assert list(x) == [0.1, 0.2][: len(estimates)]
+        estimates = [getattr(b.result, name) for b in found.behaviours]
+        assert list(x) == [0.1, 0.2]
+        # Without a scaling region there is no dimension.
         np.testing.assert_array_equal(y, [e.value for e in estimates])
         (bars,) = [c for c in figure.axes[axes].containers if c.get_label() == label]
         for segment, e in zip(bars.lines[2][0].get_segments(), estimates, strict=True):
@@ -132,8 +130,6 @@ def test_progress_from_numbers_alone() -> None:
     assert (list(median.get_xdata()), list(median.get_ydata())) == ([2.0, 4.0], [4.0, 8.0])
     assert figure.get_suptitle() == "5,000 samples"
     assert figure.axes[0].get_title(loc="left") == "snake under ulr: 3 runs"
-    few = progress([point for point in points if "-3" not in point.run], (0.1, 0.4))
-    assert few.axes[0].get_title(loc="left") == "snake under ulr: snake-1, snake-2"
     # Without a scaling region there is no dimension, and its line goes past.
     without = [
         ProgressPoint(p.group, p.run, p.minutes, {**p.values, "D": (None, None)}) if p.minutes == 2 else p
