@@ -100,7 +100,10 @@ def measure(robot: str, cell: Cell, seeds: list[int], minutes: float, out: Path)
             for name in rows[0]["frozen"]
         },
         "onset": [row["learning"].get("first_jumps") for row in rows],
-        **{name: [round(one[name], 3) for one in last if name in one] for name in (telling, *ALSO.get(robot, ()))},
+        **{
+            name: [round(one[name], 3) for one in last if name in one]
+            for name in (telling, *ALSO.get(robot, ()))
+        },
         "seconds": round(float(np.mean(spent)), 1) if spent else None,
     }
 
@@ -159,7 +162,9 @@ def main() -> None:
     before = json.loads(path.read_text())["rows"] if path.exists() else []
     rows = [row for row in before if row["engine"] not in a.engines]
     seeds = " ".join(map(str, a.seeds))
-    command = f"python benchmarks/numerics.py {a.robot} --minutes {a.minutes:g} --seeds {seeds} --cells {a.cells}"
+    command = (
+        f"python benchmarks/numerics.py {a.robot} --minutes {a.minutes:g} --seeds {seeds} --cells {a.cells}"
+    )
     for engine in a.engines:
         for cell in [cell for cell in cells(a.robot) if cell[0] == engine][: a.cells]:
             rows.append(measure(a.robot, cell, a.seeds, a.minutes, a.out))
