@@ -67,8 +67,9 @@ def main() -> None:
     arguments = parser.parse_args()
     found: dict[str, list[dict[str, float]]] = {engine: [] for engine in ENGINES}
     with tempfile.TemporaryDirectory() as folder:
-        for engine in ENGINES:  # compiles and loads what the turns share
-            cost(engine, 0.02, 100, Path(folder))
+        for engine in ENGINES:  # compiles and loads what the turns share, the quantifier included
+            cost(engine, 0.02, 3000, Path(folder))
+        quantify(Quantify(str(Path(folder, "mujoco.h5"))))
         for turn in range(arguments.turns):
             part = Path(folder, f"{turn}")
             part.mkdir()
