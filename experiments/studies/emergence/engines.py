@@ -59,8 +59,8 @@ def _grows(words: str, names: tuple[str, str], read: Callable[[Row, str], Any]) 
     return Finding(f"{words} from {names[0]} to {names[1]}", holds)
 
 
-def _complexity(quantity: str) -> Callable[[Row, str], float | None]:
-    return lambda row, name: value(row.get("complexity", {}).get(name, {}), "common", quantity)
+def _complexity(quantity: str, scales: str = "common") -> Callable[[Row, str], float | None]:
+    return lambda row, name: value(row.get("complexity", {}).get(name, {}), scales, quantity)
 
 
 def findings(task: Trial) -> Iterator[Finding]:
@@ -81,8 +81,9 @@ def findings(task: Trial) -> Iterator[Finding]:
         key = "speed" if crawls else "roll"
         words = f"{'crawls' if crawls else 'rolls'} faster"
         yield _grows(words, (first, last), lambda row, name: _size(_number(row, name, key)))
-    for pair in pairwise(names):
-        yield _grows("core complexity grows", pair, _complexity("E_core"))
+    for scales in ("common", "relative"):
+        for pair in pairwise(names):
+            yield _grows(f"core complexity on {scales} scales grows", pair, _complexity("E_core", scales))
     if len(names) > 1:
         yield _grows("the dimension grows", (first, last), _complexity("D"))
 

@@ -26,7 +26,8 @@ def row(airtime: float, mode: str, jumps: float | None, E_core: float | None = N
     if E_core is not None:
         scored = {"2min": 1.0, "8min": E_core}
         found["complexity"] = {
-            name: {"common": {"E_core": value, "D": 1.0, "covered": 1.0}} for name, value in scored.items()
+            name: {"common": {"E_core": value, "D": 1.0, "covered": 1.0}, "relative": {"E_core": -value}}
+            for name, value in scored.items()
         }
     return found
 
@@ -47,10 +48,10 @@ def test_findings_hold_in_both_in_one_or_in_neither() -> None:
     assert told["2min: moves widely, std of x_1 over .15"]["verdict"] == "holds in both"
     assert told["8min: jumps regularly"]["verdict"] == "holds in pybullet alone"
     assert told["jumps while it learns"]["seeds"]["mujoco"] == {"yes": 3, "of": 4}
-    assert told["core complexity grows from 2min to 8min"]["seeds"] == {
-        "pybullet": {"yes": 4, "of": 4},
-        "mujoco": {"yes": 0, "of": 3},
-    }
+    words = "core complexity on {} scales grows from 2min to 8min"
+    grows = {scales: words.format(scales) for scales in ("common", "relative")}
+    assert told[grows["common"]]["seeds"] == {"pybullet": {"yes": 4, "of": 4}, "mujoco": {"yes": 0, "of": 3}}
+    assert told[grows["relative"]]["seeds"] == {"pybullet": {"yes": 0, "of": 4}, "mujoco": {"yes": 3, "of": 3}}
     assert told["the dimension grows from 2min to 8min"]["verdict"] == "holds in neither"
 
 
