@@ -49,9 +49,9 @@ def test_findings_hold_in_both_in_one_or_in_neither() -> None:
     assert told["8min: jumps regularly"]["verdict"] == "holds in pybullet alone"
     assert told["jumps while it learns"]["seeds"]["mujoco"] == {"yes": 3, "of": 4}
     words = "core complexity on {} scales grows from 2min to 8min"
-    grows = {scales: words.format(scales) for scales in ("common", "relative")}
-    assert told[grows["common"]]["seeds"] == {"pybullet": {"yes": 4, "of": 4}, "mujoco": {"yes": 0, "of": 3}}
-    assert told[grows["relative"]]["seeds"] == {"pybullet": {"yes": 0, "of": 4}, "mujoco": {"yes": 3, "of": 3}}
+    common, relative = (told[words.format(scales)]["seeds"] for scales in ("common", "relative"))
+    assert common == {"pybullet": {"yes": 4, "of": 4}, "mujoco": {"yes": 0, "of": 3}}
+    assert relative == {"pybullet": {"yes": 0, "of": 4}, "mujoco": {"yes": 3, "of": 3}}
     assert told["the dimension grows from 2min to 8min"]["verdict"] == "holds in neither"
 
 
