@@ -120,6 +120,8 @@ class Snake(RobotEnv):
     so to roll the snake has to bend all its joints in turn. Segments do not collide with one another.
     Joints are counted from the head, segment 1. With `friction_along` below 1 the segments slide more easily
     along their axes than across, as a snake with scales: it can then crawl by waves that lie on the ground.
+    In Bullet such a segment has too little grip across while it slides obliquely, and crawls more than twice
+    as fast as in MuJoCo, whose friction is Coulomb's at every angle.
 
     Actions (14), in units of the limit 1.26 rad, each in [-1, 1], power 2 N m; for joint k = 1..7:
 

@@ -63,8 +63,8 @@ def _complexity(quantity: str, scales: str = "common") -> Callable[[Row, str], f
     return lambda row, name: value(row.get("complexity", {}).get(name, {}), scales, quantity)
 
 
-def findings(task: Trial) -> Iterator[Finding]:
-    """What docs/emergence.md says of a robot, as far as a seed alone can tell."""
+def findings(task: Trial, complexity: bool = True) -> Iterator[Finding]:
+    """What docs/emergence.md says of a robot, as far as a seed alone can tell; of its complexity if asked."""
     names = [label(t) for t in task.freeze]
     first, last = names[0], names[-1]
     if trials.can_jump(task.robot):
@@ -81,6 +81,8 @@ def findings(task: Trial) -> Iterator[Finding]:
         key = "speed" if crawls else "roll"
         words = f"{'crawls' if crawls else 'rolls'} faster"
         yield _grows(words, (first, last), lambda row, name: _size(_number(row, name, key)))
+    if not complexity:
+        return
     for scales in ("common", "relative"):
         for pair in pairwise(names):
             yield _grows(f"core complexity on {scales} scales grows", pair, _complexity("E_core", scales))
@@ -117,7 +119,8 @@ class Engines(ModeStudy):
     def tables(self) -> list[Table]:
         """Least, median and greatest over the seeds by freeze time and engine; then the findings."""
         described = self.description
-        heads = ["frozen", "engine", "modes", *described.headings, *COMPLEXITIES]
+        measured = COMPLEXITIES if any("complexity" in row for row in self.document["rows"]) else {}
+        heads = ["frozen", "engine", "modes", *described.headings, *measured]
         lines, counted = [], self.modes()
         for name in self._names():
             for engine in ENGINES:
@@ -127,13 +130,14 @@ class Engines(ModeStudy):
                     _spread([_number(row, name, key) for row in rows], form)
                     for key, (_, form) in described.columns.items()
                 ]
-                for quantity, scales in COMPLEXITIES.items():
+                for quantity, scales in measured.items():
                     scored = [row.get("complexity", {}).get(name, {}) for row in rows]
                     plain = quantity.partition("/")[0]
                     cells.append(_spread([value(one, scales, plain) for one in scored], ".2f"))
                 lines.append([name, engine, modes, *cells])
         meant = dict.fromkeys(heads, "")
-        meant |= {"E_core": "on the scales common to all", "E_core/std": "on scales in units of the spread"}
+        words = {"E_core": "on the scales common to all", "E_core/std": "on scales in units of the spread"}
+        meant |= {name: words[name] for name in words if name in meant}
         caption = "Least / median / greatest over the seeds."
         held = [
             [one["finding"], *(f"{c['yes']} of {c['of']}" for c in one["seeds"].values()), one["verdict"]]
@@ -199,7 +203,7 @@ def run_engines(config: Emergence, feedback: Feedback) -> Engines:
         if task.seed in measured:
             row["complexity"] = {label(t): scored.pop(0) for t in task.freeze}
     by_engine = {engine: [row for row in rows if row["engine"] == engine] for engine in ENGINES}
-    held = [judged(one, by_engine) for one in findings(tasks[0])]
+    held = [judged(one, by_engine) for one in findings(tasks[0], config.complexity > 0)]
     content = {"engines": {engine: engine_version(engine) for engine in ENGINES}, "rows": rows}
     content |= {"findings": held, "verdict": [*_onsets(by_engine), *map(_sentence, held)]}
     return Engines.made(config, "engines", content, feedback)
