@@ -1,8 +1,10 @@
-"""Correlation sums made from curves that are known, for tests of what is computed from them."""
+"""Correlation sums from known curves, or counted in a known way, for tests of what is made of them."""
 
 import numpy as np
+import pytest
 
 from quantify import CorrelationSums
+from quantify.correlation import correlation_sums, estimate
 
 
 def make_sums(eps, C, d=1, resolution=0.0, total=10**12):
@@ -32,3 +34,15 @@ def ideal_sums(D=2.3, M=8, n=121, c1=0.4):
     h[1:] -= c1
     h[5:] -= 0.1
     return make_sums(eps, np.exp(-np.cumsum(h, axis=0)), total=10**18)
+
+
+def geometric(top: float, octaves: float, n: int) -> np.ndarray:
+    """So many scales from `top` down by so many octaves."""
+    return top * 2.0 ** -np.linspace(0, octaves, n)
+
+
+def random_shares(x, **arguments) -> CorrelationSums:
+    """As for a long series, whose pairs are too many to be counted all."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(estimate, "SMALL_WORK", 0)
+        return correlation_sums(x, **arguments)

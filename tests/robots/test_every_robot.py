@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import re
-import resource
-import subprocess
-import sys
 import warnings
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -24,16 +19,9 @@ import robots
 from robots import ROBOTS, HexapodConfig, RobotEnv, RobotError
 from robots.body import Body, Motor
 from robots.randomness import ColouredNoise
-from tests.robots.helpers import actions, digest, every_engine, every_robot, make, only_bullet, run
+from tests.robots.helpers import actions, every_engine, every_robot, make, run
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def env(name: str, engine: str) -> Iterator[RobotEnv]:
-    robot = make(name, engine)
-    yield robot
-    robot.close()
 
 
 @pytest.mark.guard
@@ -111,114 +99,6 @@ def test_observations_stay_in_the_box_and_are_fresh(name: str, engine: str, env:
         before.fill(7)  # spoiling an old observation must not touch the next
         assert np.array_equal(observation, kept)
         before = observation
-
-
-STEPS = 300
-SCRIPT = """
-import sys
-import numpy as np
-from robots import ROBOTS
-from tests.robots.helpers import HERE, digest, make, run
-part, folder, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
-for name in ROBOTS:
-    for engine in HERE:
-        env, path = make(name, engine), f"{folder}/{name}-{engine}.npz"
-        if part == "whole":
-            env.reset(seed=11)
-            first = digest(run(env, steps))
-            snapshot = env.snapshot()
-            np.savez(path, **snapshot)
-        else:
-            first, snapshot = "", dict(np.load(path))
-        env.restore(snapshot)
-        print(f"{name}-{engine}", digest(run(env, steps, start=steps)), first)
-        env.close()
-"""
-
-
-@pytest.fixture(scope="session")
-def elsewhere(made_once: Callable[..., Path]) -> dict[str, dict[str, list[str]]]:
-    """Digests of what every robot does in two other processes; the second goes on from snapshots."""
-
-    def fill(folder: Path) -> None:
-        for part in ("whole", "resumed"):
-            done = subprocess.run(
-                [sys.executable, "-c", SCRIPT, part, str(folder), str(STEPS)],
-                cwd=ROOT, capture_output=True, text=True, check=True,
-            )  # fmt: skip
-            (folder / part).write_text(done.stdout)
-
-    folder = made_once("same-bits", fill)
-    lines = {part: (folder / part).read_text().splitlines() for part in ("whole", "resumed")}
-    return {part: {line.split()[0]: line.split()[1:] for line in said} for part, said in lines.items()}
-
-
-@every_engine
-@every_robot
-def test_same_bits_in_every_process_and_across_snapshots(
-    name: str, engine: str, env: RobotEnv, elsewhere: dict[str, dict[str, list[str]]]
-) -> None:
-    env.reset(seed=11)
-    first = run(env, STEPS)
-    last_seen = env.restore(env.snapshot())
-    assert np.array_equal(last_seen, first[-1])
-    second = digest(run(env, STEPS, start=STEPS))
-    assert elsewhere["whole"][f"{name}-{engine}"] == [second, digest(first)]
-    assert elsewhere["resumed"][f"{name}-{engine}"] == [second]
-
-
-@every_engine
-@every_robot
-def test_a_restored_robot_still_touches_the_ground(name: str, engine: str, env: RobotEnv) -> None:
-    env.reset(seed=3)
-    for _ in range(100):
-        env.step(np.zeros(env.action_space.shape, np.float32))
-    seen = env.motion()
-    assert seen["contacts"] > 0
-    env.restore(env.snapshot())
-    assert env.motion() == pytest.approx(seen, abs=1e-12)  # all but the contacts pass through the simulator
-    env.step(np.zeros(env.action_space.shape, np.float32))
-    assert env.motion()["contacts"] > 0
-
-
-@every_engine
-@every_robot
-def test_taking_a_snapshot_or_a_picture_changes_nothing(name: str, engine: str) -> None:
-    entry = ROBOTS[name]
-    plain, watched = entry.env(engine=engine), entry.env(engine=engine, render_mode="rgb_array")
-    plain.reset(seed=2)
-    watched.reset(seed=2)
-    for action in actions(plain, 60):
-        watched.snapshot()
-        watched.motion()
-        watched.centre_of_mass()
-        expected, *_ = plain.step(action)
-        assert np.array_equal(watched.step(action)[0], expected)
-    watched.render()
-    assert np.array_equal(watched.step(action)[0], plain.step(action)[0])
-
-
-@every_engine
-@every_robot
-def test_snapshots_hold_numbers_only_and_are_not_shared(name: str, engine: str, env: RobotEnv) -> None:
-    env.reset(seed=1)
-    run(env, 10)
-    snapshot = env.snapshot()
-    assert all(array.dtype.kind in "fu" for array in snapshot.values())
-    kept = {key: array.copy() for key, array in snapshot.items()}
-    run(env, 10)
-    assert all(np.array_equal(snapshot[key], kept[key]) for key in kept)
-    env.restore(snapshot)
-    run(env, 10)
-    assert all(np.array_equal(snapshot[key], kept[key]) for key in kept)
-    with pytest.raises(RobotError, match="'noise'"):
-        env.restore({key: array for key, array in kept.items() if key != "noise"})
-    with pytest.raises(RobotError, match="joints"):
-        env.restore(kept | {"joints": kept["joints"][:-1]})
-    with pytest.raises(RobotError, match="type <U3"):
-        env.restore(kept | {"offset": np.array(["one", "two"])})
-    with pytest.raises(RobotError, match=r"'random'. holds -1"):
-        env.restore(kept | {"random": -np.ones(6, int)})
 
 
 @every_engine
@@ -332,66 +212,6 @@ def test_steps_out_of_turn_are_explained(name: str, engine: str) -> None:
     for verb in (lambda: env.step(still), env.snapshot, env.motion, env.render, env.reset):
         with pytest.raises(RuntimeError, match="closed"):
             verb()
-
-
-@only_bullet
-def test_forgotten_worlds_are_freed() -> None:
-    import pybullet
-
-    env = make("spherical", "pybullet")
-    env.reset(seed=0)
-    client = env.world.client
-    assert pybullet.getConnectionInfo(client)["isConnected"]
-    del env
-    gc.collect()
-    assert not pybullet.getConnectionInfo(client)["isConnected"]
-
-
-def live(env: RobotEnv, steps: int) -> float:
-    """Let a robot act at random for so many steps; by how much the process grew in the last nine tenths [B].
-
-    The first tenth fills caches and pools.
-    """
-    rng, action = np.random.default_rng(0), np.zeros(env.action_space.shape)
-    for step in range(steps):
-        if step % 25 == 0:
-            action = rng.uniform(-1, 1, env.action_space.shape)
-        observation, _, terminated, _, info = env.step(action)
-        assert not terminated, (step, info)
-        assert observation in env.observation_space
-        if step == steps // 10:
-            before = resident()
-    assert np.abs(env.snapshot()["base"][:2]).max() < robots.world.HORIZON
-    return resident() - before
-
-
-def resident() -> float:
-    """Memory that this process occupies [B]."""
-    gc.collect()
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-
-
-on_linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
-
-
-@pytest.mark.guard
-@on_linux
-@every_engine
-def test_steps_leave_nothing_behind(engine: str) -> None:
-    env = make("barrel", engine)
-    env.reset(seed=0)
-    # One forgotten array per step would be .5 MB.
-    assert live(env, 5_000) < 0.3e6
-
-
-@pytest.mark.long
-@on_linux
-@every_engine
-@every_robot
-def test_a_long_life(name: str, engine: str, env: RobotEnv) -> None:
-    env.reset(seed=0)
-    # A byte per step and a half.
-    assert live(env, 1_000_000) < 0.7e6
 
 
 @every_robot
