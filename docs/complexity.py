@@ -1,6 +1,6 @@
 """Complexity of quantified runs over seeds, on several choices of scales, as the tables of docs/emergence.md.
 
-    python docs/complexity.py runs/paper/hexapod-100000/*.h5 > table.md
+    python docs/complexity.py runs/paper/snake/*.h5 > table.md
 
 reads runs that `selforg record` and `selforg quantify` have been over, prints least, median and greatest
 over the seeds, and writes every number to docs/results/complexity-ROBOT.json.
