@@ -37,6 +37,8 @@ LEAST_NULLS = 19
 COVERED = 0.5
 """A value must rest on at least this share of its scales. Complexity changes with scale, so a mean over less
 than half of the octaves says more about which of them are left than about the behaviour."""
+STEP = 0.1
+"""Nats by which E_core must rise from one freeze time to the next to count as growing."""
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from experiments.reports.tables import Table
 from experiments.reports.video import Video
 from experiments.runfiles.atomic import replacing, write_text
 from experiments.studies.atlas.elites import CELLS, Plane
-from experiments.studies.atlas.life import DETERMINISTIC, MOVES, RICH, STEP, merit
+from experiments.studies.atlas.life import DETERMINISTIC, MOVES, RICH, merit
 from experiments.studies.atlas.matters import sentences as matter_sentences
-from experiments.studies.scoring import FROZEN, Row
+from experiments.studies.scoring import FROZEN, STEP, Row
 from experiments.studies.study import Study
 from experiments.sweeps.sweep import KEPT
 from experiments.sweeps.workers import in_parallel

@@ -11,15 +11,13 @@ from experiments.runfiles.library import copy_frozen
 from experiments.runfiles.run_file import label, open_run_file
 from experiments.studies.emergence.emergence import push_frozen
 from experiments.studies.emergence.trials import observed_in
-from experiments.studies.scoring import FROZEN, Row, Scoring, scored, value
+from experiments.studies.scoring import FROZEN, STEP, Row, Scoring, scored, value
 from experiments.sweeps.sweep import ADDED, KEPT, task_named, workspace
 from robots import ROBOTS, describe
 
 # The rule for "grows", fixed before the first setting was run.
 MOVES = 0.05
 """The sensor's standard deviation at the last freeze time above which a robot moves at all."""
-STEP = 0.1
-"""Nats by which E_core must rise from each freeze time to the next."""
 DETERMINISTIC = 0.5
 """Largest kappa on these scales, at the last freeze time, at which a behaviour counts as deterministic."""
 LOOK = 3000

@@ -17,7 +17,7 @@ from experiments.runfiles.run_file import label
 from experiments.settings import Scales
 from experiments.studies.emergence import trials
 from experiments.studies.emergence.trials import Emergence, ModeStudy, Trial
-from experiments.studies.scoring import Scoring, Yardstick, score, value
+from experiments.studies.scoring import STEP, Scoring, Yardstick, score, value
 from robots import ENGINES, engine_version
 
 SAMPLES = 100_000
@@ -51,10 +51,10 @@ def _frozen(words: str, name: str, key: str, true: Callable[[Any], bool]) -> Fin
     return Finding(f"{name}: {words}", holds)
 
 
-def _grows(words: str, names: tuple[str, str], read: Callable[[Row, str], Any]) -> Finding:
+def _grows(words: str, names: tuple[str, str], read: Callable[[Row, str], Any], by: float = 0.0) -> Finding:
     def holds(row: Row) -> bool | None:
         before, after = (read(row, name) for name in names)
-        return None if before is None or after is None else bool(after > before)
+        return None if before is None or after is None else bool(after > before + by)
 
     return Finding(f"{words} from {names[0]} to {names[1]}", holds)
 
@@ -85,7 +85,9 @@ def findings(task: Trial, complexity: bool = True) -> Iterator[Finding]:
         return
     for scales in ("common", "relative"):
         for pair in pairwise(names):
-            yield _grows(f"core complexity on {scales} scales grows", pair, _complexity("E_core", scales))
+            yield _grows(
+                f"core complexity on {scales} scales grows", pair, _complexity("E_core", scales), STEP
+            )
     if len(names) > 1:
         yield _grows("the dimension grows", (first, last), _complexity("D"))
 
