@@ -39,6 +39,7 @@ def follows_after_four_steps(s, actions):
 # --- one joint ---
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize(
     ("name", "settings", "world", "low", "mean", "high"),
     [

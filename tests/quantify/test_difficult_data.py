@@ -10,6 +10,7 @@ N = 20_000
 CHANGE = {"stationary": False, "feature": "mean", "change": 1000, "transient": 2000}
 
 
+@pytest.mark.guard
 def test_two_observables_of_one_system():
     """x and z of Lorenz: the slopes sum to min(d, D) = 2; after division by d, kappa is near 0."""
     q = quantify(Lorenz().sample(N, 1)[:, [0, 2]], tau=10, m_max=6)

@@ -116,6 +116,7 @@ def test_bad_settings_are_refused(settings, message):
         against_null(np.sin(0.3 * np.arange(300)), **settings)
 
 
+@pytest.mark.guard
 def test_a_finely_sampled_cycle_is_thinned_to_what_a_coarse_one_has():
     fine = Roessler().sample(3600, 4)[:, 0]  # 63 samples a round
     found, coarse = null_tests(fine, n=19, rng=4), null_tests(fine[::3], n=19, rng=4)

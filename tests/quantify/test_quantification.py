@@ -273,6 +273,7 @@ def test_rounded_values_do_not_spoil_the_scan(henon):
     assert q.predictive_information.eta[0] >= 0.1
 
 
+@pytest.mark.guard
 def test_surrogates_come_with_the_result() -> None:
     x = 1e300 * np.sin(0.3 * np.arange(1500)) + 1e299 * np.random.default_rng(1).standard_normal(1500)
     done: list[float] = []

@@ -92,6 +92,7 @@ def test_results_without_curves_are_short(henon: np.ndarray) -> None:
     assert Quantification.from_dict(found.to_dict()).brief() == found.brief()
 
 
+@pytest.mark.guard
 def test_symbols_are_explained_where_they_appear(henon: np.ndarray) -> None:
     text = " ".join(quantify(henon[:, 0], replicates=5, predictive=2000, **QUICK).summary().split())
     assert "(0: deterministic, 1: noise)" in text and "lie on no straight line" in text

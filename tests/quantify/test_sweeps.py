@@ -52,6 +52,7 @@ def test_a_number_without_a_scaling_region_is_of_another_kind() -> None:
     assert sweep(9.0, 1.0, 1.0, without=0).extent() == (1.0, 1.0)
 
 
+@pytest.mark.guard
 def test_every_number_is_that_of_a_quantification() -> None:
     found = q.convergence(HENON, tau=1, m_max=4, theiler=5, replicates=10, rng=3)
     asked = {"choices": False, "stationarity": False, "theiler": 5, "replicates": 10, "rng": 3}

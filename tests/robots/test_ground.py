@@ -196,6 +196,7 @@ def test_books_of_energy_close(name: str, engine: str) -> None:
     assert abs(found.rest.sum()) < 0.01 * found.turned_over
 
 
+@pytest.mark.guard
 @every_engine
 def test_in_a_snake_at_full_swing_the_integrator_takes_and_never_gives(engine: str) -> None:
     def missing(substeps: int) -> float:

@@ -97,6 +97,7 @@ def _faulty(words: list[str]) -> int:
     return 0
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize(
     ("word", "found"),
     [

@@ -54,6 +54,7 @@ def test_frozen_controllers_act_in_another_engine_only_when_asked_to(tmp_path: P
         assert before.engine == "pybullet" and not before.behaviours
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize("engine", HERE)
 def test_what_is_made_of_a_run_states_its_engine(
     engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

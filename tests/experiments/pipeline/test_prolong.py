@@ -51,9 +51,8 @@ def recorded(path: Path, samples: int, **settings: Any) -> Path:
 
 
 # An end that is no checkpoint of a longer run, one that is, and one before the first checkpoint.
-@pytest.mark.parametrize(
-    "every", [40, pytest.param(50, marks=pytest.mark.guard), pytest.param(1000, marks=pytest.mark.guard)]
-)
+@pytest.mark.guard
+@pytest.mark.parametrize("every", [40, 50, 1000])
 def test_a_longer_run_equals_one_that_was_asked_for_at_once(tmp_path: Path, every: int) -> None:
     at_once = learned(tmp_path / "once.h5", **LONG, checkpoint=every)
     path = learned(tmp_path / "run.h5", **SHORT, checkpoint=every)
@@ -66,9 +65,8 @@ def test_a_longer_run_equals_one_that_was_asked_for_at_once(tmp_path: Path, ever
     assert sorted(p.name for p in tmp_path.iterdir()) == ["once.h5", "run.h5"]
 
 
-@pytest.mark.parametrize(
-    "every", [40, pytest.param(70, marks=pytest.mark.guard), pytest.param(1000, marks=pytest.mark.guard)]
-)
+@pytest.mark.guard
+@pytest.mark.parametrize("every", [40, 70, 1000])
 def test_a_longer_recording_equals_one_that_was_asked_for_at_once(tmp_path: Path, every: int) -> None:
     path = learned(tmp_path / "run.h5", **SHORT)
     at_once = Path(shutil.copy(path, tmp_path / "once.h5"))

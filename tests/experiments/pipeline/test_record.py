@@ -137,6 +137,7 @@ def test_other_libraries_are_noted(
         assert json.loads(run.behaviours["0.1min"].attrs["versions"]) == versions(engine)
 
 
+@pytest.mark.guard
 def test_a_jump_is_seen_often_enough(tmp_path: Path) -> None:
     """Airtime as it is measured by default, against a look at every step."""
     airtime = {}

@@ -64,6 +64,7 @@ def weights(path: Path) -> np.ndarray:
         return np.asarray(run.learning.tracks["C"][:])
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize(
     ("name", "edited"),
     [

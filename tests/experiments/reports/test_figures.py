@@ -217,6 +217,7 @@ def test_predictive_information_comes_from_the_file_alone(found: Results) -> Non
         assert len(ax.containers) == 2
 
 
+@pytest.mark.guard
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_every_format_is_written(small_run: Path, tmp_path: Path, suffix: str, start: bytes) -> None:
     out = tmp_path / f"figure.{suffix}"

@@ -215,6 +215,7 @@ def test_stored_numbers_are_plain(learned_run: Path, tmp_path: Path) -> None:
     assert body["gravity"] == 9.81
 
 
+@pytest.mark.guard
 def test_a_behaviour_of_ones_own_is_known_to_every_command(
     learned_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
