@@ -119,8 +119,10 @@ def _lines(
         # No bar where no error is known.
         ax.errorbar(t, y, np.nan_to_num(error), capsize=2 * width, elinewidth=0.8, **look, **faint)
     if several:
-        times = sorted({point.minutes for point in points})
-        middle = [np.median([point.values[name][0] for point in points if point.minutes == t]) for t in times]
+        both = np.array([(p.minutes, p.values[name][0]) for p in points], dtype=float)
+        known = both[np.isfinite(both[:, 1])]
+        times = np.unique(known[:, 0])
+        middle = [np.median(known[known[:, 0] == t, 1]) for t in times]
         ax.plot(times, middle, lw=1.6 * width, **look | {"mfc": look["color"]}, label=f"{words} (median)")
 
 

@@ -131,14 +131,15 @@ def test_progress_from_numbers_alone() -> None:
     assert figure.get_suptitle() == "5,000 samples"
     assert figure.axes[0].get_title(loc="left") == "snake under ulr: 3 runs"
     # Without a scaling region there is no dimension, and its line goes past.
-    without = [
-        ProgressPoint(p.group, p.run, p.minutes, {**p.values, "D": (None, None)}) if p.minutes == 2 else p
-        for p in points
-    ]
-    (dimension,) = [
-        line for line in progress(without).axes[1].get_lines() if "median" in str(line.get_label())
-    ]
-    assert list(dimension.get_xdata()) == [4.0]
+    for nothing in (None, np.nan):
+        without = [
+            replace(p, values={**p.values, "D": (nothing, nothing)}) if p.minutes == 2 or "-3" in p.run else p
+            for p in points
+        ]
+        (dimension,) = [
+            line for line in progress(without).axes[1].get_lines() if "median" in str(line.get_label())
+        ]
+        assert list(dimension.get_xdata()) == [4.0] and np.isfinite(dimension.get_ydata()).all()
     empty = progress([], (0.1, 0.4))
     assert [text.get_text() for ax in empty.axes for text in ax.texts] == 2 * ["nothing could be quantified"]
 
