@@ -42,7 +42,7 @@ class ProgressPoint:
     """Learning time."""
     values: Mapping[str, tuple[float | None, float | None]]
     """Value and error of E_core, E_mem, E_state, D; and of E_core on common scales, as "common", if there.
-    What has no value, such as D without a scaling region, is left out of its line."""
+    What has no value (None or NaN), such as D without a scaling region, is left out of its line."""
 
 
 @styled
@@ -52,8 +52,8 @@ def progress(
     """Complexities and dimension against learning time.
 
     Several runs of a group: a thin line each, and their median as a thick one. Other groups: a row of axes
-    each, on the same scale. Bars are sampling errors; on common scales, the spread over them. If there is no
-    point, the figure says so.
+    each, on the same scale. Bars are sampling errors; on common scales, the spread over them. A cross at 0
+    stands for a behaviour without a dimension. If there is no point, the figure says so.
 
     Parameters
     ----------
@@ -87,6 +87,10 @@ def progress(
         if common is not None:
             words = f"core on $\\epsilon$ from {common[0]:g} to {common[1]:g}"
             _lines(left, mine, "common", words, 1.0, color="0.5", marker="^", ms=5, ls=":")
+        if without := sorted({point.minutes for point in mine if not _known(point, "D")}):
+            look = {"color": STOCHASTIC, "ms": 6, "clip_on": False, "label": "none: no scaling region"}
+            right.plot(without, np.zeros(len(without)), "x", **look)
+            right.legend(loc="best")
         runs = sorted({Path(point.run).stem for point in mine})
         left.set_title(f"{group}: {', '.join(runs) if len(runs) <= MOST_NAMED else f'{len(runs)} runs'}")
         left.legend(loc="best")
@@ -104,11 +108,16 @@ def progress(
     return figure
 
 
+def _known(point: ProgressPoint, name: str) -> bool:
+    """Whether a behaviour has this number: one without a scaling region has no dimension."""
+    value = point.values.get(name, (None,))[0]
+    return value is not None and bool(np.isfinite(value))
+
+
 def _lines(
     ax: Axes, points: Sequence[ProgressPoint], name: str, words: str, width: float, **look: Any
 ) -> None:
-    # A behaviour without a scaling region has no dimension.
-    points = [point for point in points if point.values.get(name, (None,))[0] is not None]
+    points = [point for point in points if _known(point, name)]
     runs = list(dict.fromkeys(point.run for point in points))
     look = {"mfc": "white", "ls": "-"} | look
     several = len(runs) > 1
@@ -119,8 +128,7 @@ def _lines(
         # No bar where no error is known.
         ax.errorbar(t, y, np.nan_to_num(error), capsize=2 * width, elinewidth=0.8, **look, **faint)
     if several:
-        both = np.array([(p.minutes, p.values[name][0]) for p in points], dtype=float)
-        known = both[np.isfinite(both[:, 1])]
+        known = np.array([(p.minutes, p.values[name][0]) for p in points], dtype=float)
         times = np.unique(known[:, 0])
         middle = [np.median(known[known[:, 0] == t, 1]) for t in times]
         ax.plot(times, middle, lw=1.6 * width, **look | {"mfc": look["color"]}, label=f"{words} (median)")

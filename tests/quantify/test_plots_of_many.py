@@ -56,6 +56,17 @@ def test_progress_has_a_line_per_run_and_the_median_of_several(runs: int) -> Non
     assert not any("from 0.1 to 0.4" in label for label in left.get_legend_handles_labels()[1])
 
 
+@pytest.mark.parametrize("missing", [None, math.nan])
+def test_progress_says_why_there_is_no_dimension(missing: float | None) -> None:
+    values = {"E_core": (1.0, 0.1), "E_mem": (1.0, 0.1), "E_state": (0.0, 0.1)}
+    times = {1.0: (missing, missing), 2.0: (1.5, 0.1)}
+    points = [plots.ProgressPoint("a fly", "day", t, values | {"D": D}) for t, D in times.items()]
+    right = plots.progress(points).axes[1]
+    (cross,) = [line for line in right.lines if line.get_marker() == "x"]
+    assert cross.get_xdata().tolist() == [1.0]
+    assert "none: no scaling region" in [text.get_text() for text in right.get_legend().get_texts()]
+
+
 def test_medians_over_time_have_their_bands() -> None:
     curve = ([(t, {"value": t, "lo": t - 1, "hi": t + 2}) for t in (1.0, 2.0)], [(1.0, 0.5), (2.0, 3.5)])
     curves = {name: curve for name in ("common", "relative", "auto", "std")} | {"D": ([], [])}
