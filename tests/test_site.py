@@ -16,7 +16,7 @@ import pytest
 import quantify
 from experiments.cli import COMMANDS
 from experiments.reports.glossary import glossary
-from tests.experiments.reports.test_browser import Opened, chromium  # noqa: F401
+from tests.experiments.reports.browser import Opened, chromium  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

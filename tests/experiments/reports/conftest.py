@@ -11,6 +11,7 @@ from experiments.reports.report import Report, report
 from experiments.reports.results import Results, read_results
 from experiments.reports.video import Video, video
 from experiments.runfiles.run_file import open_run_file
+from tests.experiments.reports.browser import chromium  # noqa: F401
 from tests.experiments.reports.copies import copy_run
 
 

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 from experiments.studies.atlas.atlas import Atlas
-from tests.experiments.reports import test_browser
-from tests.experiments.reports.test_browser import Opened
+from tests.experiments.reports.browser import Opened
 
 pytestmark = pytest.mark.guard
-chromium = test_browser.chromium
 N = 2000
 
 
