@@ -256,7 +256,7 @@ def findings(summary: Summary, rows: Sequence[Row]) -> list[str]:
             f"The scales of {', '.join(names)} are mostly stochastic (median kappa above {KAPPA:g}): what is "
             "scored is the memory of a process that cannot be told from noise there."
         )
-    found += _failures(ranking)
+    found += _failures(ranking, summary["scales"])
     for kind in ranking[0]["E_core_by_scales"]:
         order = _order(ranking, [e["E_core_by_scales"][kind] for e in ranking])
         found.append(f"By E_core on {SCALE_WORDS[kind]}: {order}.")
@@ -310,16 +310,16 @@ def _differences(summary: Summary) -> str:
     return f"Shown at {level}, {len(shown)} of {len(pairs)} differences: {', '.join(shown)}."
 
 
-def _failures(ranking: list[dict[str, Any]]) -> list[str]:
+def _failures(ranking: list[dict[str, Any]], scales: str) -> list[str]:
     below, found = "and rank below all others", []
+    few = f"less than {COVERED:.0%} of the scales have enough pairs"
+    why = "there are no scales on which they are deterministic" if scales == "auto" else few
+    valueless = f"have no value, because {why}, {below}"
     for words, count in (
         (f"broke down {below}", lambda e: e["broke_down"]),
         (f"cannot be quantified {below}", lambda e: e["not_quantified"]),
-        (
-            f"have no value, because less than {COVERED:.0%} of the scales have enough pairs, {below}",
-            lambda e: e["without_value"] - e["broke_down"] - e["not_quantified"],
-        ),
-        ("have no deterministic range of scales", lambda e: e["without_range"]),
+        (valueless, lambda e: e["without_value"] - e["broke_down"] - e["not_quantified"]),
+        ("have no deterministic range of scales", lambda e: scales != "auto" and e["without_range"]),
         ("are not stationary", lambda e: e["not_stationary"]),
     ):
         if numbers := {e["controller"]: count(e) for e in ranking if count(e)}:

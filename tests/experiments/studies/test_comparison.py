@@ -17,6 +17,8 @@ from experiments.studies.comparison.compare import summarise
 from experiments.studies.comparison.comparison import Comparison, findings, narrow
 from quantify.statistics import interval
 
+RANKS: tuple[ScaleKind, ...] = ("common", "auto")
+
 
 def row(controller: str, seed: int, core: float | None, reason: str = "", **more: Any) -> dict[str, Any]:
     """A run as it comes out of a task."""
@@ -242,6 +244,14 @@ def test_a_recording_that_cannot_be_quantified_did_not_break_down() -> None:
     assert not any("less than 50%" in words for words in found["findings"])
     # One of three has no value; the others have a deterministic range.
     assert "1/3   0/3" in printed(ranking(found))
+
+
+def test_why_a_run_has_no_value_is_said_of_the_scales_that_rank() -> None:
+    rows = [row("a", seed, 1.0, auto={"E_core": 1.0, "usable": seed > 0}) for seed in range(3)]
+    said = {rank: " ".join(document(rows, ("a",), rank=rank)["robots"]["r"]["findings"]) for rank in RANKS}
+    assert "1 of 3 runs have no value, because there are no scales on which they are determin" in said["auto"]
+    assert "enough pairs" not in said["auto"] and "no deterministic range" not in said["auto"]
+    assert "1 of 3 runs have no deterministic range of scales" in said["common"]
 
 
 def test_the_page_states_the_versions_of_the_document(tmp_path: Path) -> None:
