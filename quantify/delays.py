@@ -15,6 +15,11 @@ from quantify.inputs import as_series
 
 ENOUGH = 200_000
 """Samples that are enough for a delay; longer series are cut to this many around their middle."""
+PER_CELL = 16
+"""Samples for each cell of a table of two values, on average. Coarse classes blur the minimum of the mutual
+information: it comes later, and chance moves it. With 32 of them, from 16,000 samples on, its place is that
+of a long series.
+"""
 
 
 @dataclass(frozen=True)
@@ -195,7 +200,7 @@ def _middle(x: Floats) -> Floats:
 def _classes(x: Floats) -> tuple[Counts, int]:
     """Equally filled classes of the values of every observable, and their number."""
     n = x.shape[1]
-    classes = int(np.clip(np.sqrt(n / 50), 8, 32))
+    classes = int(np.clip(np.sqrt(n / PER_CELL), 8, 32))
     ranks = np.argsort(np.argsort(x, axis=1, kind="stable"), axis=1, kind="stable")
     return (ranks * classes // n).astype(np.int64), classes
 
