@@ -15,6 +15,11 @@ from quantify.inputs import as_series
 
 ENOUGH = 200_000
 """Samples that are enough for a delay; longer series are cut to this many around their middle."""
+PER_CELL = 16
+"""Samples for each cell of a table of two values, on average. Coarse classes blur the minimum of the mutual
+information: it comes later, and chance moves it. With 32 of them, from 16,000 samples on, its place is that
+of a long series.
+"""
 
 
 @dataclass(frozen=True)
@@ -161,16 +166,17 @@ def _bottom(curve: Floats, lag: int) -> int:
     return lag
 
 
-def delay_scatter(
+def delay_draws(
     series: ArrayLike, delay: Delay, rng: Rng = 0, *, blocks: int = 16, draws: int = 50
-) -> float:
-    """Standard error of ln tau, where tau is a minimum of the mutual information; 0 for the other rules.
+) -> Counts:
+    """Delays that chance might have chosen instead, (draws,); none if it is no minimum of the mutual
+    information.
 
     The tables behind the mutual information are put together from blocks of the series drawn with
     replacement, and the bottom of the valley is looked for again.
     """
     if delay.minimum is None or delay.tau != delay.minimum:
-        return 0.0
+        return np.zeros(0, np.int64)
     codes, classes = _classes(_middle(as_series(series)))
     generator = np.random.default_rng(rng)
     width = _valley(delay.tau)
@@ -182,8 +188,7 @@ def delay_scatter(
             tables = _tables(row, lag, classes, blocks)
             mixed = np.tensordot(drawn, tables, axes=1)
             curves[:, lag] += [_information(table) for table in mixed]
-    found = [_bottom(curve, delay.tau) for curve in curves]
-    return float(np.std(np.log(found), ddof=1))
+    return np.array([_bottom(curve, delay.tau) for curve in curves])
 
 
 def _middle(x: Floats) -> Floats:
@@ -195,7 +200,7 @@ def _middle(x: Floats) -> Floats:
 def _classes(x: Floats) -> tuple[Counts, int]:
     """Equally filled classes of the values of every observable, and their number."""
     n = x.shape[1]
-    classes = int(np.clip(np.sqrt(n / 50), 8, 32))
+    classes = int(np.clip(np.sqrt(n / PER_CELL), 8, 32))
     ranks = np.argsort(np.argsort(x, axis=1, kind="stable"), axis=1, kind="stable")
     return (ranks * classes // n).astype(np.int64), classes
 

@@ -43,6 +43,7 @@ def geometric(top: float, octaves: float, n: int) -> np.ndarray:
 
 def random_shares(x, **arguments) -> CorrelationSums:
     """As for a long series, whose pairs are too many to be counted all."""
+    arguments = {"accuracy": estimate.LONG_ACCURACY, **arguments}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(estimate, "SMALL_WORK", 0)
         return correlation_sums(x, **arguments)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from quantify.aliases import Floats, Progress
+from quantify.aliases import Counts, Floats, Progress
 from quantify.correlation import CorrelationSums, correlation_sums
 from quantify.decomposition import decompose
 from quantify.errors import QuantifyError
@@ -32,30 +32,37 @@ def vary(
     given: Span,
     progress: Progress | None = None,
     *,
-    largest: bool = True,
+    choices: bool = True,
+    delays: Counts | None = None,
     **decomposition: Any,
 ) -> tuple[dict[str, Floats], Floats]:
-    """What other choices of tau and m_max add to the four numbers.
+    """What other choices of tau and m_max add to the four numbers, and what chance in tau does to them.
 
     Parameters
     ----------
     counted : CorrelationSums
         Of the whole series, with the delay and m_max that were chosen.
-    largest : bool
-        Whether to vary m_max at all.
+    choices : bool
+        Whether to try any; otherwise there are none.
+    delays : array of int, optional
+        Delays that chance might have chosen (`delay_draws`); none if the delay was given.
 
     Returns
     -------
     choices : "tau" and "m_max", each a (k, 4) array
-    slope : (4,) array
-        Change of the numbers with ln tau; 0 if the delay is too short to be varied.
+    of_tau : (4,) array
+        Standard error that the numbers owe to chance in tau: their scatter over these delays, between the
+        smallest and the largest of which they are interpolated. They may depend on tau in a bent way, so
+        that other choices of it say little.
     """
     tau, m_max, eps, theiler = counted.tau or 1, counted.m_max, counted.eps, counted.theiler
-    taus = sorted({max(1, round(share * tau)) for share in TAU_SHARES} - {tau})
-    ms = tuple(m_max + step for step in M_STEPS if m_max + step >= 2) if largest else ()
+    taus = sorted({max(1, round(share * tau)) for share in TAU_SHARES if choices} - {tau})
+    drawn = np.array([tau]) if delays is None or not len(delays) else delays
+    near = {int(end) for end in np.quantile(drawn, (0.05, 0.95), method="nearest")} - {tau}
+    ms = tuple(m_max + more for more in M_STEPS if m_max + more >= 2) if choices else ()
     blocks = 0 if counted.blocks is None else len(counted.blocks.total)
     whole = len(series) <= TAU_SAMPLES
-    done, total = 0, int(largest) + len(taus) + int(bool(taus) and not whole)
+    done, total = 0, int(choices) + len({*taus, *near}) + int(bool(taus or near) and not whole)
 
     def count(samples: int, delay: int, most: int, grid: Floats) -> CorrelationSums | None:
         nonlocal done
@@ -70,22 +77,30 @@ def vary(
             progress(done, total)
         return sums
 
-    choices = {"m_max": np.zeros((0, len(QUANTITIES)))}
-    if largest:
+    found = {name: np.zeros((0, len(QUANTITIES))) for name in ("tau", "m_max")} if choices else {}
+    if choices:
         own = count(M_SAMPLES, tau, max(ms), eps)
         base, *others = (_numbers(own and own.first(m), given, decomposition) for m in (m_max, *ms))
-        choices["m_max"] = np.array(others).reshape(-1, len(QUANTITIES)) - base
-    slope = np.zeros(len(QUANTITIES))
-    if not taus:
-        return {"tau": np.zeros((0, len(QUANTITIES))), **choices}, slope
+        found["m_max"] = np.array(others).reshape(-1, len(QUANTITIES)) - base
     # Every second scale is enough for a difference.
-    own = counted.every(2) if whole else count(TAU_SAMPLES, tau, m_max, eps[::2])
-    at = [_numbers(own, given, decomposition)]
-    at += [_numbers(count(TAU_SAMPLES, delay, m_max, eps[::2]), given, decomposition) for delay in taus]
-    usable = np.isfinite(at).all(axis=1)
-    if usable.sum() > 1:
-        slope = np.polynomial.polynomial.polyfit(np.log([tau, *taus])[usable], np.array(at)[usable], 1)[1]
-    return {"tau": np.array(at[1:]) - at[0], **choices}, slope
+    at = {
+        delay: _numbers(count(TAU_SAMPLES, delay, m_max, eps[::2]), given, decomposition)
+        for delay in sorted({*taus, *near})
+    }
+    of_tau = np.zeros(len(QUANTITIES))
+    if at:
+        own = counted.every(2) if whole else count(TAU_SAMPLES, tau, m_max, eps[::2])
+        at[tau] = _numbers(own, given, decomposition)
+    if taus:
+        found["tau"] = np.array([at[delay] for delay in taus]) - at[tau]
+    if near:
+        ends = sorted({*near, tau})
+        of_tau = np.std(
+            [np.interp(drawn, ends, [at[end][i] for end in ends]) for i in range(len(QUANTITIES))],
+            axis=1,
+            ddof=1,
+        )
+    return found, np.nan_to_num(of_tau)
 
 
 def _numbers(sums: CorrelationSums | None, given: Span, decomposition: dict[str, Any]) -> Floats:

@@ -14,7 +14,7 @@ from quantify.aliases import Floats, Progress, Rng
 from quantify.correlation import CorrelationSums, correlation_sums
 from quantify.decomposition import decompose
 from quantify.decomposition.algorithm import S_MIN
-from quantify.delays import choose_delay, delay_scatter, theiler_window
+from quantify.delays import choose_delay, delay_draws, theiler_window
 from quantify.entropy_curves import entropies
 from quantify.gate import DataReport, look_over
 from quantify.inputs import as_array
@@ -147,12 +147,12 @@ def quantify(
         series, time, names = labelled.values, labelled.time, labelled.names
     report = look_over(series, time=time, names=names)
     x, tame = report.series, report.tamed()
-    tau_from, scatter = "given", 0.0
+    tau_from, delays = "given", np.zeros(0, np.int64)
     if tau is None:
         delay = choose_delay(tame)
         tau, tau_from = delay.tau, delay.rule
         if replicates:
-            scatter = delay_scatter(tame, delay, generator)
+            delays = delay_draws(tame, delay, generator)
     if theiler is None:
         theiler = theiler_window(tame)
     counting: dict[str, Any] = {
@@ -167,19 +167,19 @@ def quantify(
     shares = (0.0, 0.45, 0.6, 0.7) if predictive else (0.0, 0.6, 0.85, 1.0)
     sums = correlation_sums(x, tau=tau, **counting, progress=_part(progress, *shares[:2]))
     varied: dict[str, Floats] = {}
-    slope: Floats | float = 0.0
-    if choices or scatter > 0:
+    of_tau: Floats | float = 0.0
+    if choices or len(delays):
         given = None if eps_range is None else (eps_range[0] / report.scale, eps_range[1] / report.scale)
-        varied, slope = vary(
+        varied, of_tau = vary(
             x,
             sums,
             given,
             _part(progress, *shares[1:3]),
-            largest=choices,
+            choices=choices,
+            delays=delays,
             s_min=s_min,
             **decomposition,
         )
-        varied = varied if choices else {}
     result = _assemble(
         _in_units(sums, report.scale),
         eps_range=eps_range,
@@ -187,7 +187,7 @@ def quantify(
         replicates=replicates,
         rng=generator,
         varied=varied,
-        tau_scatter=scatter * slope,
+        tau_scatter=of_tau,
         stationarity=asdict(test_stationarity(tame)) if stationarity else None,
         report=report,
         progress=_part(progress, *shares[2:]),

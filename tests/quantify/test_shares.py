@@ -7,6 +7,7 @@ import pytest
 
 from quantify.correlation import correlation_sums, random_pairs
 from quantify.correlation.choose_shares import groups
+from quantify.correlation.estimate import share_accuracy
 from quantify.correlation.pairs import PairProblem, Threads
 from quantify.correlation.random_pairs import draw_pairs
 from quantify.correlation.strips import count_in_classes
@@ -109,6 +110,16 @@ def test_shares_keep_their_promise(shared_and_exact) -> None:
     # About thirty independent cells: the root mean square of z scatters by 13 %.
     assert 0.6 < np.sqrt(np.mean(z**2)) < 1.5
     np.testing.assert_array_equal(shares.C[shares.error == 0], exact.C[shares.error == 0])
+
+
+def test_shares_of_a_shorter_series_are_surer() -> None:
+    """For they take no longer: fewer points are to be sorted, and more often all pairs are counted."""
+    assert share_accuracy(10**7) == share_accuracy(10**6) == 2 * share_accuracy(250_000) == 0.0015
+    x = Henon().sample(12_000, 2)[:, 0]
+    eps = geometric(1.0, 3, 8)
+    usual, rough = (random_shares(x, tau=1, m_max=2, eps=eps, theiler=5, accuracy=a) for a in (None, 0.0015))
+    assert usual.settings["accuracy"] == share_accuracy(12_000) == 0.0005
+    assert (usual.error <= rough.error).all() and (usual.error < rough.error).any()
 
 
 def test_all_pairs_leave_no_doubt_even_if_none_is_close(shared_and_exact) -> None:

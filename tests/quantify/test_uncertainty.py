@@ -6,9 +6,10 @@ import pytest
 from quantify import correlation_sums, decompose
 from quantify.correlation.noise import SIZE, WIDER, Noise, design, noise_of, root, variances
 from quantify.decomposition.result import resolved_arguments
+from quantify.quantification.choices import _numbers, vary
 from quantify.quantification.stochastic import soft_stop
 from quantify.quantification.uncertainty import Replicates, quoted_numbers, read, read_many
-from quantify.systems import Henon
+from quantify.systems import Henon, Roessler
 
 B = 16
 P = B * (B + 1) // 2
@@ -132,3 +133,18 @@ def test_steps_of_memory_come_in_bit_by_bit():
     shares = [soft_stop(np.array([0.5, 0.5 + gain]), errors)[1] for gain in np.linspace(0, 0.2, 9)]
     assert shares[0] < 0.05 and shares[-1] > 0.99 and np.all(np.diff(shares) >= 0)
     assert max(np.diff(shares)) < 0.4
+
+
+def test_chance_in_the_delay_counts_by_what_the_delays_give_that_it_would_have_chosen():
+    """Half of the draws chose 13, half 14: the numbers scatter by half their difference."""
+    x = Roessler().sample(4000, 1)[:, 0]
+    eps = np.geomspace(20, 0.1, 40)
+    by_tau = [correlation_sums(x, tau=t, m_max=5, eps=eps, theiler=40, blocks=8) for t in (13, 14)]
+    drawn = np.repeat([13, 14], 25)
+    choices, of_tau = vary(x, by_tau[0], None, choices=False, delays=drawn)
+    assert choices == {}
+    one, two = (_numbers(sums.every(2), None, {}) for sums in by_tau)
+    assert of_tau == pytest.approx(np.abs(one - two) / 2 * np.sqrt(50 / 49))
+    assert of_tau[2] > 0.001
+    for sure in (None, drawn[:25]):
+        assert np.array_equal(vary(x, by_tau[0], None, choices=False, delays=sure)[1], np.zeros(4))
