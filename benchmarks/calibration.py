@@ -295,6 +295,8 @@ def main() -> None:
             rows.append(row)
             print(f"{len(rows)} realisations, last {row['system']} {row['n']} {row['seed']}", flush=True)
     systems = list(summarise(rows))
+    if not systems:
+        raise SystemExit(f"no system has {LEAST_RUNS} realisations of method {METHOD}: tables stay as they are")
     summary = {"command": "python benchmarks/calibration.py", "method": METHOD, "systems": systems}
     (RESULTS / "calibration.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
     write_table(systems)

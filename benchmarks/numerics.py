@@ -163,7 +163,8 @@ def main() -> None:
     rows = [row for row in before if row["engine"] not in a.engines]
     seeds = " ".join(map(str, a.seeds))
     command = (
-        f"python benchmarks/numerics.py {a.robot} --minutes {a.minutes:g} --seeds {seeds} --cells {a.cells}"
+        f"python benchmarks/numerics.py {a.robot} --minutes {a.minutes:g} --seeds {seeds} --cells {a.cells} "
+        f"--engines {' '.join(a.engines)}"
     )
     for engine in a.engines:
         for cell in [cell for cell in cells(a.robot) if cell[0] == engine][: a.cells]:
