@@ -296,7 +296,7 @@ def main() -> None:
             print(f"{len(rows)} realisations, last {row['system']} {row['n']} {row['seed']}", flush=True)
     systems = list(summarise(rows))
     if not systems:
-        raise SystemExit(f"no system has {LEAST_RUNS} realisations of method {METHOD}: tables stay as they are")
+        raise SystemExit(f"no system has {LEAST_RUNS} realisations of method {METHOD}: nothing is written")
     summary = {"command": "python benchmarks/calibration.py", "method": METHOD, "systems": systems}
     (RESULTS / "calibration.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
     write_table(systems)
