@@ -105,7 +105,7 @@ def count_shares(
     (see `strips`). Below the scale where all pairs are needed, the rest of the scales is counted in one go.
     """
     m_max, n_eps = problem.m_max, len(problem.eps)
-    counts = problem.no_counts()
+    split = np.zeros((problem.n_blocks, problem.n_blocks, m_max, n_eps))
     pairs = np.zeros((m_max, n_eps), np.int64)
     examined = np.zeros((m_max, n_eps), np.int64)
     C = np.zeros((m_max, n_eps))
@@ -131,15 +131,17 @@ def count_shares(
                     k_hi, share = plan.count_range((m_lo, m_hi), k_lo, known, rng, threads)
                 shares.append(share)
                 size, inside = own.stop - own.start, slice(0, k_hi - k_lo)
-                counts[:, :, own, k_lo:k_hi] = share.counts[:, :, :size, inside]
                 pairs[own, k_lo:k_hi] = share.total[:size, inside]
                 examined[own, k_lo:k_hi] = round(share.examined)
                 known[:, k_lo:k_hi] = share.C[[0, -1], inside]
                 k_lo = k_hi
                 if progress:
                     progress(g * n_eps + k_lo, len(todo) * n_eps)
-            join_group(*link_ranges(shares), C[m_lo - 1 :], error[m_lo - 1 :], first)
-    return Counted(counts, pairs, examined, monotone(C, error), error)
+            rows = slice(m_lo - 1, None)
+            join_group(link_ranges(shares), C[rows], error[rows], split[:, :, rows], first)
+    C = monotone(C, error)
+    # Corrections can make a few pairs fewer than none.
+    return Counted(np.maximum(split, 0.0) * C * problem.all_pairs, pairs, examined, C, error)
 
 
 @dataclass(frozen=True)

@@ -145,21 +145,16 @@ def correlation_sums(
     all_pairs = problem.all_pairs
     every_pair = exact or all_pairs * m_max <= SMALL_WORK
     if every_pair:
-        counts, pairs, examined, C, error = count_all(problem, rng, workers, progress)
+        close, pairs, examined, C, error = count_all(problem, rng, workers, progress)
     else:
         accuracy = share_accuracy(n_samples) if accuracy is None else accuracy
         target = SamplingTarget(accuracy, min_pairs, effort)
-        counts, pairs, examined, C, error = count_shares(problem, target, rng, workers, progress)
+        close, pairs, examined, C, error = count_shares(problem, target, rng, workers, progress)
     keep = len(grid)
     if eps is None:
         scarce = np.flatnonzero(C[min(1, m_max - 1)] * all_pairs < FEW_PAIRS)
         keep = max(int(scarce[0]) if len(scarce) else len(grid), 1)
-    block_counts = None
-    if n_blocks >= 2:
-        close = counts.astype(float)
-        if not every_pair:  # scale the pairs of a share up to all pairs
-            close *= np.divide(C * all_pairs, pairs, out=np.zeros_like(C), where=pairs > 0)
-        block_counts = BlockCounts(close[..., :keep], problem.block_pairs)
+    block_counts = BlockCounts(close[..., :keep], problem.block_pairs) if n_blocks >= 2 else None
     return CorrelationSums(
         eps=grid[:keep],
         C=C[:, :keep],
