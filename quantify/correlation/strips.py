@@ -140,7 +140,7 @@ def count_strips(  # type: ignore[no-untyped-def]
     """
     points, bounds, n_strips = strips
     identity = points.view(np.int64)
-    one, two, distance = candidate_buffers(histogram)
+    one, two, distances = candidate_buffers(histogram)
     filled = np.uint64(0)
     for bucket in range(bucket_lo, bucket_hi):
         begin, end = bounds[bucket], bounds[bucket + 1]
@@ -163,7 +163,7 @@ def count_strips(  # type: ignore[no-untyped-def]
                     filled += np.uint64(near & (abs(time - (identity[b, 3] >> 32)) > theiler))
                     b += np.uint64(1)
                     if filled == BUFFER:
-                        count_pairs(z, m_lo, one, two, bins, block_length, distance, histogram)
+                        count_pairs(z, m_lo, one, two, bins, block_length, distances, histogram)
                         filled = np.uint64(0)
     n = np.int64(filled)
-    count_pairs(z, m_lo, one[:n], two[:n], bins, block_length, distance, histogram)
+    count_pairs(z, m_lo, one[:n], two[:n], bins, block_length, distances, histogram)
