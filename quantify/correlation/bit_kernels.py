@@ -1,4 +1,4 @@
-"""Bit tricks and hints that numba lacks, as LLVM intrinsics with plain-Python twins for NUMBA_DISABLE_JIT=1."""
+"""Bit tricks and hints that numba lacks: LLVM intrinsics with plain-Python twins for NUMBA_DISABLE_JIT=1."""
 
 from __future__ import annotations
 

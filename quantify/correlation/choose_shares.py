@@ -22,7 +22,7 @@ LINKED = 2.0
 OCTAVES = (1.0, 1.5, 2.0, 3.0, 4.0)  # ranges of scales that may share a search
 # Nanoseconds per point sorted and searched, pair looked at, pair counted and dimension of it, to weigh one
 # against the other.
-SORT_COST, LOOK_COST, PAIR_COST, DIMENSION_COST = 100.0, 5.0, 40.0, 10.0
+SORT_COST, LOOK_COST, PAIR_COST, DIMENSION_COST = 100.0, 5.0, 25.0, 5.0
 # Entropy -ln C from which on the accuracy is the one asked for. Where it is smaller, so is what chance in the
 # series does, and short plateaus there decide on state complexity: down to so many times finer.
 PLAIN, FINEST = 6.0, 0.4
@@ -145,6 +145,11 @@ def count_shares(
                 examined[own, k_lo:k_hi] = round(share.examined)
                 known[:, k_lo:k_hi] = share.C[[0, -1], inside]
                 k_lo = k_hi
+                if share.total[0, -1] == 0 and k_lo < n_eps:
+                    # The same share holds no pair at smaller scales either: there is nothing to search for.
+                    shares.append(share.nothing(n_eps - k_lo))
+                    examined[own, k_lo:] = round(share.examined)
+                    k_lo = n_eps
                 if progress:
                     progress(g * n_eps + k_lo, len(todo) * n_eps)
             rows = slice(m_lo - 1, None)
@@ -173,17 +178,18 @@ class Plan:
         share : the scales k_lo..k_hi
         """
         problem, eps = self.problem, self.problem.eps
-        k_hi, n_classes, crowd = self.next_range(group, k_lo, known)
+        k_hi, k_sure, n_classes, crowd = self.next_range(group, k_lo, known)
         while True:
             found, part = count_in_classes(problem, group, eps[k_lo : k_hi + 1], n_classes, rng, threads)
-            rarest = found[:, :, -1, k_hi - k_lo - 1].sum()
+            rarest = found[:, :, -1, k_sure - k_lo - 1].sum()
             fewer = self.target.classes(rarest / part, crowd, problem, k_hi < len(eps))
             if n_classes == 1 or fewer > 0.7 * n_classes:
                 return k_hi, Share(found, part * problem.all_pairs, problem.all_pairs, problem.excluded)
             n_classes = fewer
 
-    def next_range(self, group: tuple[int, int], k_lo: int, known: Floats) -> tuple[int, int, float]:
-        """How far the next range of scales goes, with how many classes, and the crowd to be looked at.
+    def next_range(self, group: tuple[int, int], k_lo: int, known: Floats) -> tuple[int, int, int, float]:
+        """How far the next range of scales goes and is to be sure, with how many classes, and the crowd to be
+        looked at.
 
         A wide range saves sorting, a narrow one saves counting: the cheapest per octave is taken. `known`
         holds C of the group's smallest and largest dimension for the scales before k_lo.
@@ -210,8 +216,12 @@ class Plan:
                 # All pairs of all the rest; most of the work lies in its first octaves, so it saves only two.
                 k_hi, saved = min(len(eps), k_lo + MAX_BINS), min(rest, 2.0)
             plans.append((cost / saved, k_hi, n_classes))
-        _, k_hi, n_classes = min(plans)
-        return k_hi, n_classes, crowd
+        _, k_sure, n_classes = min(plans)
+        most = _expect(known[0], rough.total[m_lo - 1], rough.examined, eps, k_lo, k_sure) * all_pairs
+        if most >= target.min_pairs:
+            return k_sure, k_sure, n_classes, crowd
+        # Below, no dimension has pairs enough for an accuracy: what this search finds there will do.
+        return min(len(eps), k_lo + MAX_BINS), k_sure, n_classes, crowd
 
 
 def _expect(C: Floats, rough: Counts, examined: float, eps: Floats, k_lo: int, k_hi: int) -> float:

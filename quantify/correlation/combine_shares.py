@@ -31,7 +31,7 @@ class Share:
         share = examined / all_pairs
         self.counts = counts
         self.total = counts.sum(axis=(0, 1))
-        self.examined = examined
+        self.examined, self.all_pairs = examined, all_pairs
         self.C = np.minimum(self.total / examined, 1.0)
         self.variance = np.zeros(self.total.shape)
         if share < 1:
@@ -42,6 +42,11 @@ class Share:
     @property
     def split(self) -> Floats:
         return np.divide(self.counts, self.total, out=np.zeros(self.counts.shape), where=self.total > 0)
+
+    def nothing(self, n_eps: int) -> Share:
+        """The same share at so many scales at which it holds no pair."""
+        shape = (*self.counts.shape[:-1], n_eps)
+        return Share(np.zeros(shape, np.int64), self.examined, self.all_pairs)
 
     def part(self, dimensions: slice, scales: slice) -> Share:
         """The same share, for some of its dimensions and scales."""

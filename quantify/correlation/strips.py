@@ -16,8 +16,9 @@ from numba import njit
 
 from quantify.aliases import Counts, Floats
 from quantify.correlation.bins import make_bins
+from quantify.correlation.bit_kernels import prefetch
 from quantify.correlation.hashing import random_bits
-from quantify.correlation.pair_histogram import BUFFER, candidate_buffers, count_pairs, within
+from quantify.correlation.pair_histogram import AHEAD, BUFFER, candidate_buffers, count_pairs, within
 from quantify.correlation.pairs import PairProblem, Threads
 
 
@@ -103,9 +104,13 @@ def sort_into_strips(z, tau, order, m, n, salt, n_classes, width):  # type: igno
             bounds[b + 2] += 1
     for b in range(2, len(bounds)):
         bounds[b] += bounds[b - 1]
+    flat = z.reshape(-1)
     points = np.empty((n, 4))
     identity = points.view(np.int64)
-    for p in order:
+    for rank in range(len(order)):
+        if rank + AHEAD < len(order):
+            prefetch(flat, np.uint64(max(order[rank + AHEAD] - np.int32(m - 1), 0)) * np.uint64(z.shape[1]))
+        p = order[rank]
         i = p - np.int32(m - 1)
         if i < 0:
             continue
