@@ -24,8 +24,9 @@ OCTAVES = (1.0, 1.5, 2.0, 3.0, 4.0)  # ranges of scales that may share a search
 # against the other.
 SORT_COST, LOOK_COST, PAIR_COST, DIMENSION_COST = 100.0, 5.0, 25.0, 5.0
 # Entropy -ln C from which on the accuracy is the one asked for. Where it is smaller, so is what chance in the
-# series does, and short plateaus there decide on state complexity: down to so many times finer.
-PLAIN, FINEST = 6.0, 0.4
+# series does, and short plateaus there decide on state complexity: down to so many times finer. The second
+# pair is for the searches that begin with dimension 1 or 2, whose errors do most and whose pairs cost least.
+PLAIN, FINEST = (6.0, 8.0), (0.4, 0.25)
 GROUP_PAIRS = 200_000  # counted per range of scales by a group whose dimensions have equally many
 
 
@@ -37,12 +38,13 @@ class SamplingTarget:
     min_pairs: float
     effort: float
 
-    def variance(self, C: Floats | float) -> Floats:
-        """Of ln C, that is aimed at."""
+    def variance(self, C: Floats | float, m_lo: int) -> Floats:
+        """Of ln C, that is aimed at by a search that begins with dimension m_lo."""
+        low = m_lo <= 2
         with np.errstate(divide="ignore"):
-            return (self.accuracy * np.clip(-np.log(C) / PLAIN, FINEST, 1.0)) ** 2
+            return np.asarray((self.accuracy * np.clip(-np.log(C) / PLAIN[low], FINEST[low], 1.0)) ** 2)
 
-    def classes(self, expected: float, crowd: float, problem: PairProblem, linked: bool) -> int:
+    def classes(self, expected: float, m_lo: int, crowd: float, problem: PairProblem, linked: bool) -> int:
         """Number of random classes of points that makes the rarest cell sure enough.
 
         A share 1/k of the pairs, with X pairs to be found among all, has the relative error
@@ -54,13 +56,13 @@ class SamplingTarget:
         crowd : pairs among all that have to be looked at
         linked : whether a range of smaller scales will make it surer
         """
-        variance = float(self.variance(expected / problem.all_pairs))
+        variance = float(self.variance(expected / problem.all_pairs, m_lo))
         needed = int(1 + (LINKED if linked else 1) * variance * max(expected, self.min_pairs))
         return min(max(needed, self.affordable(crowd, problem.n)), max(problem.n // 4, 1))
 
-    def scales_settled_by(self, total: Counts, examined: float) -> int:
+    def scales_settled_by(self, total: Counts, m_lo: int, examined: float) -> int:
         """Number of scales, from the largest one, at which so many random pairs are enough if linked."""
-        enough = LINKED * self.variance(total / examined) * total >= 1
+        enough = LINKED * self.variance(total / examined, m_lo) * total >= 1
         return min(int(np.append(enough, False).argmin()), len(total) - 1)
 
     def affordable(self, crowd: float, n: int) -> int:
@@ -134,7 +136,9 @@ def count_shares(
             known = np.zeros((2, n_eps))  # C of m_lo and m_hi, as far as counted
             k_lo = 0
             while k_lo < n_eps:
-                k_hi = target.scales_settled_by(rough.total[m_hi - 1], rough.examined) if k_lo == 0 else 0
+                k_hi = (
+                    target.scales_settled_by(rough.total[m_hi - 1], m_lo, rough.examined) if k_lo == 0 else 0
+                )
                 if k_hi > 0:
                     share = rough.part(slice(m_lo - 1, m_hi), slice(0, k_hi + 1))
                 else:
@@ -182,7 +186,7 @@ class Plan:
         while True:
             found, part = count_in_classes(problem, group, eps[k_lo : k_hi + 1], n_classes, rng, threads)
             rarest = found[:, :, -1, k_sure - k_lo - 1].sum()
-            fewer = self.target.classes(rarest / part, crowd, problem, k_hi < len(eps))
+            fewer = self.target.classes(rarest / part, group[0], crowd, problem, k_hi < len(eps))
             if n_classes == 1 or fewer > 0.7 * n_classes:
                 return k_hi, Share(found, part * problem.all_pairs, problem.all_pairs, problem.excluded)
             n_classes = fewer
@@ -206,7 +210,7 @@ class Plan:
             k_hi = int(np.searchsorted(-eps, -eps[k_lo] * 2.0**-octaves, side="right"))
             k_hi = min(max(k_hi, k_lo + 1), k_lo + MAX_BINS)
             expected = _expect(known[1], rough.total[m_hi - 1], rough.examined, eps, k_lo, k_hi) * all_pairs
-            n_classes = target.classes(expected, crowd, self.problem, k_hi < len(eps))
+            n_classes = target.classes(expected, m_lo, crowd, self.problem, k_hi < len(eps))
             if plans and n_classes == least > 1:
                 break  # the effort would cut the accuracy, and a wider range only more so
             per_pair = PAIR_COST + DIMENSION_COST * (m_hi - m_lo)

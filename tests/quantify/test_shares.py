@@ -139,9 +139,9 @@ def test_a_share_without_pairs_has_none_at_smaller_scales() -> None:
 
 def test_shares_are_surer_where_entropies_are_small() -> None:
     target = SamplingTarget(0.002, 1e4, 30.0)
-    np.testing.assert_allclose(
-        np.sqrt(target.variance(np.exp([-0.1, -3.0, -6.0, -12.0]))) / 0.002, [0.4, 0.5, 1, 1]
-    )
+    C = np.exp([-0.1, -4.0, -6.0, -8.0, -12.0])
+    for m_lo, expected in ((1, [0.25, 0.5, 0.75, 1, 1]), (3, [0.4, 2 / 3, 1, 1, 1])):
+        np.testing.assert_allclose(np.sqrt(target.variance(C, m_lo)) / 0.002, expected)
 
 
 def test_shares_of_a_shorter_series_are_surer() -> None:
