@@ -1,9 +1,11 @@
 """Whether the draw of pairs matters: one series quantified again and again with other random shares.
 
 Usage: python benchmarks/draws.py [--n 100000 200000 1000000] [--draws 20] [--systems Lorenz Hénon ...]
+       python benchmarks/draws.py --recording hexapod.npy --tau 4 --m-max 25
 
-For each system and length docs/results/draws.json gets how far E_core, D and the ends of the range scatter
-over the draws, beside the sampling error that is reported with them. What was measured before stays.
+For each system and length, or for a recording's first samples, docs/results/draws.json gets how far E_core, D
+and the ends of the range scatter over the draws, beside the sampling error that is reported with them. What
+was measured before stays.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import argparse
 import json
 import math
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,14 +26,14 @@ from quantify.delays import choose_delay
 OUTPUT = RESULTS / "draws.json"
 
 
-def scatter(name: str, n: int, draws: int) -> dict[str, Any]:
-    """Quantify one realisation with so many draws."""
-    x = SYSTEMS[name](n, 0)
-    tau = choose_delay(x).tau
+def scatter(name: str, x: np.ndarray, draws: int, tau: int, m_max: int) -> dict[str, Any]:
+    """Quantify one series with so many draws."""
+    settings: dict[str, Any] = {"tau": tau, "m_max": m_max, "choices": False, "stationarity": False}
     began = time.process_time()
-    results = [quantify(x, tau=tau, rng=i, choices=False, stationarity=False) for i in range(draws)]
+    results = [quantify(x, rng=i, **settings) for i in range(draws)]
     seconds = (time.process_time() - began) / draws
-    found: dict[str, Any] = {"system": name, "n": n, "draws": draws, "mode": results[0].sums.settings["mode"]}
+    found: dict[str, Any] = {"system": name, "n": len(x), "m_max": m_max, "draws": draws}
+    found["mode"] = results[0].sums.settings["mode"]
     found |= {"cpu": round(seconds, 1), "regions": sum(r.scaling_region for r in results)}
     for quantity in ("E_core", "D"):
         values = np.array([getattr(r, quantity).value for r in results])
@@ -52,12 +55,21 @@ def main() -> None:
     parser.add_argument(
         "--systems", nargs="+", choices=list(SYSTEMS), default=["Lorenz", "Hénon", "Lorenz, noise .05"]
     )
+    parser.add_argument("--recording", type=Path, help="a series as .npy instead of the systems")
+    parser.add_argument("--tau", type=int, help="delay; chosen from the series unless given")
+    parser.add_argument("--m-max", type=int, default=10)
     options = parser.parse_args()
     rows = json.loads(OUTPUT.read_text()) if OUTPUT.exists() else []
+    samplers = {name: SYSTEMS[name] for name in options.systems}
+    if options.recording is not None:
+        recorded = np.load(options.recording).astype(float)
+        samplers = {options.recording.stem: lambda n, seed: recorded[:n]}
     for n in options.n:
-        for name in options.systems:
+        for name, sample in samplers.items():
+            x = sample(n, 0)
+            tau = options.tau or choose_delay(x).tau
             rows = [row for row in rows if (row["system"], row["n"]) != (name, n)]
-            rows.append(scatter(name, n, options.draws))
+            rows.append(scatter(name, x, options.draws, tau, options.m_max))
             print(rows[-1], flush=True)
             OUTPUT.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
 

@@ -61,7 +61,7 @@ def count_all(
                 progress(done, len(tasks))
     pairs = counts.sum(axis=(0, 1))
     examined = np.full(pairs.shape, problem.all_pairs)
-    return Counted(counts, pairs, examined, pairs / problem.all_pairs, np.zeros(pairs.shape))
+    return Counted(counts.astype(float), pairs, examined, pairs / problem.all_pairs, np.zeros(pairs.shape))
 
 
 def _lag_ranges(n: int, theiler: int, n_ranges: int = 64) -> Iterator[range]:

@@ -1,4 +1,4 @@
-"""Bit tricks that numba lacks, as LLVM intrinsics with plain-Python twins for NUMBA_DISABLE_JIT=1."""
+"""Bit tricks and hints that numba lacks: LLVM intrinsics with plain-Python twins for NUMBA_DISABLE_JIT=1."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
             joint &= words[start : start + len(joint)]
             counts.append(sum(int(word).bit_count() for word in joint))
         return counts
+
+    def prefetch(array: Any, index: Any) -> None:
+        """Ask for an entry of a flat array that will be read soon."""
 
 else:
 
@@ -150,3 +153,17 @@ else:
 
         pair = types.UniTuple(types.int64, 2)
         return pair(joint, words, types.int64, types.int64), codegen
+
+    @intrinsic
+    def prefetch(typingctx, array, index):  # type: ignore[no-untyped-def]
+        """Ask for an entry of a flat array that will be read soon."""
+
+        def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            place = _vector_at(context, builder, signature.args[0], args[0], args[1], ir.IntType(8))
+            number = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+            ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            builder.call(ask, [place, number(0), number(3), number(1)])  # to read, to keep, data
+            return context.get_dummy_value()
+
+        return types.void(array, types.uint64), codegen

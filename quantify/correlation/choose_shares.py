@@ -22,7 +22,11 @@ LINKED = 2.0
 OCTAVES = (1.0, 1.5, 2.0, 3.0, 4.0)  # ranges of scales that may share a search
 # Nanoseconds per point sorted and searched, pair looked at, pair counted and dimension of it, to weigh one
 # against the other.
-SORT_COST, LOOK_COST, PAIR_COST, DIMENSION_COST = 100.0, 5.0, 40.0, 10.0
+SORT_COST, LOOK_COST, PAIR_COST, DIMENSION_COST = 100.0, 5.0, 25.0, 5.0
+# Entropy -ln C from which on the accuracy is the one asked for. Where it is smaller, so is what chance in the
+# series does, and short plateaus there decide on state complexity: down to so many times finer. The second
+# pair is for the searches that begin with dimension 1 or 2, whose errors do most and whose pairs cost least.
+PLAIN, FINEST = (6.0, 8.0), (0.4, 0.25)
 GROUP_PAIRS = 200_000  # counted per range of scales by a group whose dimensions have equally many
 
 
@@ -34,8 +38,14 @@ class SamplingTarget:
     min_pairs: float
     effort: float
 
-    def classes(self, expected: float, crowd: float, n: int, linked: bool) -> int:
-        """Number of random classes of n points that makes the rarest cell sure enough.
+    def variance(self, C: Floats | float, m_lo: int) -> Floats:
+        """Of ln C, that is aimed at by a search that begins with dimension m_lo."""
+        low = m_lo <= 2
+        with np.errstate(divide="ignore"):
+            return np.asarray((self.accuracy * np.clip(-np.log(C) / PLAIN[low], FINEST[low], 1.0)) ** 2)
+
+    def classes(self, expected: float, m_lo: int, crowd: float, problem: PairProblem, linked: bool) -> int:
+        """Number of random classes of points that makes the rarest cell sure enough.
 
         A share 1/k of the pairs, with X pairs to be found among all, has the relative error
         sqrt((k - 1) / X).
@@ -46,12 +56,14 @@ class SamplingTarget:
         crowd : pairs among all that have to be looked at
         linked : whether a range of smaller scales will make it surer
         """
-        needed = int(1 + (LINKED if linked else 1) * self.accuracy**2 * max(expected, self.min_pairs))
-        return min(max(needed, self.affordable(crowd, n)), max(n // 4, 1))
+        variance = float(self.variance(expected / problem.all_pairs, m_lo))
+        needed = int(1 + (LINKED if linked else 1) * variance * max(expected, self.min_pairs))
+        return min(max(needed, self.affordable(crowd, problem.n)), max(problem.n // 4, 1))
 
-    def scales_settled_by(self, total: Counts) -> int:
+    def scales_settled_by(self, total: Counts, m_lo: int, examined: float) -> int:
         """Number of scales, from the largest one, at which so many random pairs are enough if linked."""
-        return min(int((LINKED * self.accuracy**2 * total >= 1).sum()), len(total) - 1)
+        enough = LINKED * self.variance(total / examined, m_lo) * total >= 1
+        return min(int(np.append(enough, False).argmin()), len(total) - 1)
 
     def affordable(self, crowd: float, n: int) -> int:
         """Smallest number of classes that keeps within the effort."""
@@ -105,7 +117,7 @@ def count_shares(
     (see `strips`). Below the scale where all pairs are needed, the rest of the scales is counted in one go.
     """
     m_max, n_eps = problem.m_max, len(problem.eps)
-    counts = problem.no_counts()
+    split = np.zeros((problem.n_blocks, problem.n_blocks, m_max, n_eps))
     pairs = np.zeros((m_max, n_eps), np.int64)
     examined = np.zeros((m_max, n_eps), np.int64)
     C = np.zeros((m_max, n_eps))
@@ -124,22 +136,31 @@ def count_shares(
             known = np.zeros((2, n_eps))  # C of m_lo and m_hi, as far as counted
             k_lo = 0
             while k_lo < n_eps:
-                k_hi = target.scales_settled_by(rough.total[m_hi - 1]) if k_lo == 0 else 0
+                k_hi = (
+                    target.scales_settled_by(rough.total[m_hi - 1], m_lo, rough.examined) if k_lo == 0 else 0
+                )
                 if k_hi > 0:
                     share = rough.part(slice(m_lo - 1, m_hi), slice(0, k_hi + 1))
                 else:
                     k_hi, share = plan.count_range((m_lo, m_hi), k_lo, known, rng, threads)
                 shares.append(share)
                 size, inside = own.stop - own.start, slice(0, k_hi - k_lo)
-                counts[:, :, own, k_lo:k_hi] = share.counts[:, :, :size, inside]
                 pairs[own, k_lo:k_hi] = share.total[:size, inside]
                 examined[own, k_lo:k_hi] = round(share.examined)
                 known[:, k_lo:k_hi] = share.C[[0, -1], inside]
                 k_lo = k_hi
+                if share.total[0, -1] == 0 and k_lo < n_eps:
+                    # The same share holds no pair at smaller scales either: there is nothing to search for.
+                    shares.append(share.nothing(n_eps - k_lo))
+                    examined[own, k_lo:] = round(share.examined)
+                    k_lo = n_eps
                 if progress:
                     progress(g * n_eps + k_lo, len(todo) * n_eps)
-            join_group(*link_ranges(shares), C[m_lo - 1 :], error[m_lo - 1 :], first)
-    return Counted(counts, pairs, examined, monotone(C, error), error)
+            rows = slice(m_lo - 1, None)
+            join_group(link_ranges(shares), C[rows], error[rows], split[:, :, rows], first)
+    C = monotone(C, error)
+    # Corrections can make a few pairs fewer than none.
+    return Counted(np.maximum(split, 0.0) * C * problem.all_pairs, pairs, examined, C, error)
 
 
 @dataclass(frozen=True)
@@ -161,17 +182,18 @@ class Plan:
         share : the scales k_lo..k_hi
         """
         problem, eps = self.problem, self.problem.eps
-        k_hi, n_classes, crowd = self.next_range(group, k_lo, known)
+        k_hi, k_sure, n_classes, crowd = self.next_range(group, k_lo, known)
         while True:
             found, part = count_in_classes(problem, group, eps[k_lo : k_hi + 1], n_classes, rng, threads)
-            rarest = found[:, :, -1, k_hi - k_lo - 1].sum()
-            fewer = self.target.classes(rarest / part, crowd, problem.n, k_hi < len(eps))
+            rarest = found[:, :, -1, k_sure - k_lo - 1].sum()
+            fewer = self.target.classes(rarest / part, group[0], crowd, problem, k_hi < len(eps))
             if n_classes == 1 or fewer > 0.7 * n_classes:
                 return k_hi, Share(found, part * problem.all_pairs, problem.all_pairs, problem.excluded)
             n_classes = fewer
 
-    def next_range(self, group: tuple[int, int], k_lo: int, known: Floats) -> tuple[int, int, float]:
-        """How far the next range of scales goes, with how many classes, and the crowd to be looked at.
+    def next_range(self, group: tuple[int, int], k_lo: int, known: Floats) -> tuple[int, int, int, float]:
+        """How far the next range of scales goes and is to be sure, with how many classes, and the crowd to be
+        looked at.
 
         A wide range saves sorting, a narrow one saves counting: the cheapest per octave is taken. `known`
         holds C of the group's smallest and largest dimension for the scales before k_lo.
@@ -188,7 +210,7 @@ class Plan:
             k_hi = int(np.searchsorted(-eps, -eps[k_lo] * 2.0**-octaves, side="right"))
             k_hi = min(max(k_hi, k_lo + 1), k_lo + MAX_BINS)
             expected = _expect(known[1], rough.total[m_hi - 1], rough.examined, eps, k_lo, k_hi) * all_pairs
-            n_classes = target.classes(expected, crowd, n, k_hi < len(eps))
+            n_classes = target.classes(expected, m_lo, crowd, self.problem, k_hi < len(eps))
             if plans and n_classes == least > 1:
                 break  # the effort would cut the accuracy, and a wider range only more so
             per_pair = PAIR_COST + DIMENSION_COST * (m_hi - m_lo)
@@ -198,8 +220,12 @@ class Plan:
                 # All pairs of all the rest; most of the work lies in its first octaves, so it saves only two.
                 k_hi, saved = min(len(eps), k_lo + MAX_BINS), min(rest, 2.0)
             plans.append((cost / saved, k_hi, n_classes))
-        _, k_hi, n_classes = min(plans)
-        return k_hi, n_classes, crowd
+        _, k_sure, n_classes = min(plans)
+        most = _expect(known[0], rough.total[m_lo - 1], rough.examined, eps, k_lo, k_sure) * all_pairs
+        if most >= target.min_pairs:
+            return k_sure, k_sure, n_classes, crowd
+        # Below, no dimension has pairs enough for an accuracy: what this search finds there will do.
+        return min(len(eps), k_lo + MAX_BINS), k_sure, n_classes, crowd
 
 
 def _expect(C: Floats, rough: Counts, examined: float, eps: Floats, k_lo: int, k_hi: int) -> float:

@@ -111,12 +111,12 @@ class Counted(NamedTuple):
 
     Attributes
     ----------
-    counts : (B, B, m_max, n_eps) int64, by time block
+    close : (B, B, m_max, n_eps) float64, close pairs among all, by time block
     pairs, examined : (m_max, n_eps) int64
     C, error : (m_max, n_eps) float64
     """
 
-    counts: Counts
+    close: Floats
     pairs: Counts
     examined: Counts
     C: Floats

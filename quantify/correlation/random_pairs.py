@@ -72,7 +72,7 @@ def count_random(z, tau, theiler, tiles, draws, salts, bins, block_length, histo
     bins, block_length, histogram : as in `count_pairs`, from dimension 1 on
     """
     row, period = np.uint32(len(z) // tau), np.uint32(tau)
-    one, two, distance = candidate_buffers(histogram)
+    one, two, distances = candidate_buffers(histogram)
     for tile in range(len(tiles)):
         a_lo, a_hi, b_lo, b_hi = tiles[tile]
         same = a_lo == b_lo
@@ -87,4 +87,4 @@ def count_random(z, tau, theiler, tiles, draws, salts, bins, block_length, histo
                 i, j = np.uint32(min(a, b)), np.uint32(max(a, b) + theiler)
                 one[q] = (np.int64(i) << 32) | np.int64(i % period * row + i // period)
                 two[q] = (np.int64(j) << 32) | np.int64(j % period * row + j // period)
-            count_pairs(z, 1, one[:n], two[:n], bins, block_length, distance, histogram)
+            count_pairs(z, 1, one[:n], two[:n], bins, block_length, distances, histogram)

@@ -16,8 +16,9 @@ from numba import njit
 
 from quantify.aliases import Counts, Floats
 from quantify.correlation.bins import make_bins
+from quantify.correlation.bit_kernels import prefetch
 from quantify.correlation.hashing import random_bits
-from quantify.correlation.pair_histogram import BUFFER, candidate_buffers, count_pairs, within
+from quantify.correlation.pair_histogram import AHEAD, BUFFER, candidate_buffers, count_pairs, within
 from quantify.correlation.pairs import PairProblem, Threads
 
 
@@ -103,9 +104,13 @@ def sort_into_strips(z, tau, order, m, n, salt, n_classes, width):  # type: igno
             bounds[b + 2] += 1
     for b in range(2, len(bounds)):
         bounds[b] += bounds[b - 1]
+    flat = z.reshape(-1)
     points = np.empty((n, 4))
     identity = points.view(np.int64)
-    for p in order:
+    for rank in range(len(order)):
+        if rank + AHEAD < len(order):
+            prefetch(flat, np.uint64(max(order[rank + AHEAD] - np.int32(m - 1), 0)) * np.uint64(z.shape[1]))
+        p = order[rank]
         i = p - np.int32(m - 1)
         if i < 0:
             continue
@@ -140,7 +145,7 @@ def count_strips(  # type: ignore[no-untyped-def]
     """
     points, bounds, n_strips = strips
     identity = points.view(np.int64)
-    one, two, distance = candidate_buffers(histogram)
+    one, two, distances = candidate_buffers(histogram)
     filled = np.uint64(0)
     for bucket in range(bucket_lo, bucket_hi):
         begin, end = bounds[bucket], bounds[bucket + 1]
@@ -163,7 +168,7 @@ def count_strips(  # type: ignore[no-untyped-def]
                     filled += np.uint64(near & (abs(time - (identity[b, 3] >> 32)) > theiler))
                     b += np.uint64(1)
                     if filled == BUFFER:
-                        count_pairs(z, m_lo, one, two, bins, block_length, distance, histogram)
+                        count_pairs(z, m_lo, one, two, bins, block_length, distances, histogram)
                         filled = np.uint64(0)
     n = np.int64(filled)
-    count_pairs(z, m_lo, one[:n], two[:n], bins, block_length, distance, histogram)
+    count_pairs(z, m_lo, one[:n], two[:n], bins, block_length, distances, histogram)
