@@ -30,7 +30,8 @@ class Estimate:
         Standard error from the finite series, choice of the range and draw of pairs included. NaN if the
         correlation sums carry no block counts.
     interval : (float, float)
-        95 % interval for the mean over many such series: value ± Student's factor x sampling.
+        95 % interval for the mean over many such series: value ± Student's factor x sampling, or farther on
+        either side where the number goes farther if the correlation sums are off by as much.
     spread : float
         Standard deviation over the scales of the range: drift rather than error.
     s_min_interval : (float, float)

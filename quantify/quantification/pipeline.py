@@ -31,7 +31,10 @@ from quantify.quantification.uncertainty import (
     over_s_min,
     quoted_numbers,
     quoted_range,
+    reached,
+    read_many,
     replicated,
+    student_factor,
 )
 from quantify.quantification_data import Estimate
 from quantify.scaling import fit_scaling
@@ -348,7 +351,11 @@ def _assemble(
     freedom = sums.blocks.noise.freedom if replicates and sums.blocks is not None else 0
     swept = {"s_min": over_s_min(sums, parts, eps_range, region)}
     quoted, sampling = quoted_numbers(quoted, drawn)
-    found = estimates(parts, quoted, sampling, freedom, (varied or {}) | swept, tau_scatter)
+    reach: Floats | float = 0.0
+    if drawn is not None and quoted.default:
+        errors = student_factor(freedom) * np.nan_to_num(sampling)
+        reach = reached(drawn, errors, lambda error: read_many(sums, parts, error, None))
+    found = estimates(parts, quoted, sampling, freedom, (varied or {}) | swept, tau_scatter, reach)
     result = Quantification(
         E_state=found["E_state"],
         E_mem=found["E_mem"],

@@ -5,13 +5,15 @@ alike, and each time everything is done anew, the choice of the ranges included.
 choices, and the numbers of one series jump where a choice tips over. Their mean over the draws does not: it
 is the number to quote (Efron 2014, "Estimation and accuracy after model selection": bagging), and its
 standard error is what it owes to the pairs of blocks of the series, by regression on how much they counted in
-the draws. Student's factor for the number of blocks makes that a 95 % interval.
+the draws. Student's factor for the number of blocks makes that a 95 % interval, and so does the number itself
+where the correlation sums are off by as much: an error that is small at one end and large at the other counts
+as what it is there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -33,6 +35,8 @@ from quantify.quantification_data import QUANTITIES, Estimate
 LEAST_ERROR = 0.001
 # Draws of each size that make a regression worth while.
 LEAST_DRAWS = 50
+# Draws, up and down, that tell how far the numbers move with the correlation sums: the same before and after.
+MOVED = 50
 
 Span = tuple[float, float] | None
 
@@ -181,6 +185,47 @@ def quoted_numbers(
     return quoted, np.sqrt(np.maximum(found, 0.0))[: len(QUANTITIES)]
 
 
+def student_factor(freedom: int) -> float:
+    """Standard errors, as estimated with so many degrees of freedom, on either side of a 95 % interval."""
+    from scipy.stats import t  # slow to import, so only where it is needed
+
+    return float(t.ppf(0.975, freedom)) if freedom > 0 else math.nan
+
+
+def reached(
+    drawn: tuple[Replicates, Replicates], errors: Floats, numbers: Callable[[Floats], Floats]
+) -> Floats:
+    """How far down and up, (2, 4), the four numbers go if the correlation sums are off by as much as makes
+    these errors, the most likely way.
+
+    A number that jumps, such as state complexity where a plateau comes and goes, has a small error on either
+    side of the jump and a large one in between. How far it is from the jump shows when the correlation sums
+    are moved, not in the slope where they are.
+
+    Parameters
+    ----------
+    drawn : as `replicated` returns them
+    errors : (4,) array
+    numbers : function
+        From errors of ln C, (n, m_max, n_eps), to numbers, (n, k).
+    """
+    near, wide = drawn
+    far = np.zeros((2, len(errors)))
+    if min(near.usable.sum(), wide.usable.sum()) < LEAST_DRAWS:
+        return far
+    some = np.flatnonzero(near.usable)[:MOVED]
+    noise = near.noise.errors(near.draws[some], near.size)
+    both, before = np.concatenate([noise, -noise]), np.concatenate([near.up[some], near.down[some]])
+    towards = near.noise.towards(near.added, wide.added)
+    for i, error in enumerate(errors):
+        if not (error > 0 and towards[i].any()):
+            continue
+        moved = [(numbers(both + way * error * towards[i]) - before)[:, i] for way in (-1, 1)]
+        ends = [float(one[np.isfinite(one)].mean()) for one in moved if np.isfinite(one).any()]
+        far[:, i] = max(0.0, -min(ends, default=0.0)), max(0.0, max(ends, default=0.0))
+    return far
+
+
 def estimates(
     parts: Decomposition,
     quoted: ScalingRange,
@@ -188,6 +233,7 @@ def estimates(
     freedom: int,
     choices: dict[str, Floats],
     tau_scatter: Floats | float = 0.0,
+    reach: Floats | float = 0.0,
 ) -> dict[str, Estimate]:
     """The four numbers with their uncertainties.
 
@@ -198,25 +244,26 @@ def estimates(
     freedom : degrees of freedom of the sampling error
     choices : what other choices of the method add to each number, by name of the choice, (k, 4) arrays
     tau_scatter : standard errors that the numbers owe to a delay chosen from the data
+    reach : how far down and up the intervals reach at least, a delay chosen from the data aside, (2, 4)
     """
-    from scipy.stats import t  # slow to import, so only where it is needed
-
-    factor = float(t.ppf(0.975, freedom)) if freedom > 0 else math.nan
+    factor = student_factor(freedom)
     local_D = -np.gradient(parts.E_raw, np.log(parts.eps))
     inside = (parts.eps >= quoted.lo) & (parts.eps <= quoted.hi)
     spread = [quoted.E_state_sd, quoted.E_mem_sd, quoted.E_core_sd]
     spread.append(float(np.std(local_D[inside], ddof=1)) if inside.sum() > 1 else 0.0)
     scatter = np.broadcast_to(tau_scatter, len(QUANTITIES))
+    reach = np.broadcast_to(reach, (2, len(QUANTITIES)))
     found = {}
     for i, name in enumerate(QUANTITIES):
         value, error = getattr(quoted, name), math.nan
         if np.isfinite(sampling[i]):
             error = max(math.hypot(float(sampling[i]), float(scatter[i])), LEAST_ERROR)
+        down, up = (max(factor * error, math.hypot(far, factor * scatter[i])) for far in reach[:, i])
         moved = {choice: _interval(value, added[:, i]) for choice, added in choices.items()}
         found[name] = Estimate(
             value=value,
             sampling=error,
-            interval=(value - factor * error, value + factor * error),
+            interval=(value - down, value + up),
             spread=spread[i],
             s_min_interval=moved.get("s_min", (value, value)),
             choices=moved,

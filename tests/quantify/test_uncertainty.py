@@ -1,5 +1,7 @@
 """Errors of numbers that rest on choices: means over draws, and steps of memory that are sure."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,11 +10,22 @@ from quantify.correlation.noise import SIZE, WIDER, Noise, design, noise_of, roo
 from quantify.decomposition.result import resolved_arguments
 from quantify.quantification.choices import _numbers, vary
 from quantify.quantification.stochastic import soft_stop
-from quantify.quantification.uncertainty import Replicates, quoted_numbers, read, read_many
+from quantify.quantification.uncertainty import (
+    MOVED,
+    Replicates,
+    estimates,
+    quoted_numbers,
+    reached,
+    read,
+    read_many,
+)
 from quantify.systems import Henon, Roessler
 
 B = 16
 P = B * (B + 1) // 2
+# What the pairs of blocks add to a number, which is nothing on the whole, as chance has it.
+U = np.repeat([1.0, -1.0], B // 2)
+Z = np.where(design(B).a == design(B).b, 0.0, U[design(B).a] + U[design(B).b])
 NOISE = Noise(np.zeros((P, 2, 3)), B)
 RANGE = decompose(correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5)).plausible()
 
@@ -74,14 +87,11 @@ def test_the_error_is_that_of_the_mean_over_the_draws():
     Over series x has the mean .5 and the standard deviation s of one block's influence, and errors of twice
     that variance are drawn. The mean over them is Phi(x / (sqrt(2) s)), far calmer than the jump.
     """
-    a, b = design(B).a, design(B).b
-    u = np.repeat([1.0, -1.0], B // 2)
-    z = np.where(a == b, 0.0, u[a] + u[b])  # sums to 0 over the series, as chance does
-    s = np.sqrt(variances(z, B).total)
+    s = np.sqrt(variances(Z, B).total)
     rng = np.random.default_rng(3)
     claimed, jumps, means = [], [], []
     for seed, x in enumerate(s * (0.5 + rng.standard_normal(150))):
-        drawn = replicates(lambda w, x=x: float(x + z @ w > 0), seed)
+        drawn = replicates(lambda w, x=x: float(x + Z @ w > 0), seed)
         claimed.append(error(drawn)[0])
         means.append(drawn[0].mean[0])
         jumps.append(float(x > 0))
@@ -107,6 +117,48 @@ def test_few_draws_give_the_whole_scatter():
     drawn = replicates(lambda w: w[0] ** 3, pairs=20)
     assert np.array_equal(error(drawn), drawn[0].scatter[:4])
     assert drawn[0].scatter[0] == pytest.approx(np.sqrt(np.mean(drawn[0].half[:, 0] ** 2) / SIZE))
+
+
+def far(number, errors, pairs=400):
+    """`reached` by a number that is a function of how much the pairs of blocks count."""
+    noise = Noise(np.eye(P)[:, :, None], B)  # an error of ln C for every pair of blocks
+    drawn = tuple(replace(one, noise=noise) for one in replicates(number, pairs=pairs))
+    return reached(
+        drawn, np.full(4, errors), lambda e: np.repeat([[number(w)] for w in e[..., 0]], 6, axis=1)
+    )
+
+
+def test_a_linear_number_reaches_as_far_as_its_errors_say():
+    # 400 draws of 136 values: the direction is known to a tenth.
+    assert far(lambda w: 3 + Z @ w, 0.7) == pytest.approx(0.7, rel=0.1)
+
+
+def test_a_number_beside_a_jump_reaches_over_it():
+    """It jumps by 1 at 2 s, of which the draws see Phi(-2 / sqrt(2)) = .08 below it. If the sums move by 2 s
+    towards the jump, half of the draws are beyond it: .42 more. The other way nearly all of the .08 are gone.
+    """
+    s = np.sqrt(variances(Z, B).total)
+
+    def jump(w):
+        return float(Z @ w > 2 * s)
+
+    down, up = far(jump, 2 * error(replicates(jump, pairs=400))[0])[:, 0]
+    assert down == pytest.approx(0.08, abs=0.04) and up == pytest.approx(0.42, abs=0.15)
+
+
+def test_few_draws_and_numbers_without_errors_reach_nowhere():
+    assert not far(lambda w: Z @ w, 0.7, pairs=MOVED // 2).any()
+    assert not far(lambda w: Z @ w, 0.0).any()
+
+
+def test_an_interval_reaches_as_far_as_errors_or_moved_sums_say():
+    sampling, scatter = np.full(4, 0.1), np.full(4, 0.1)
+    parts = decompose(correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5))
+    usual = 2.131 * 0.1 * np.sqrt(2)  # Student's factor for 15 degrees of freedom
+    reach = np.array([[0.0] * 4, [1.0] * 4])
+    core = estimates(parts, RANGE, sampling, 15, {}, scatter, reach)["E_core"]
+    assert core.value - core.interval[0] == pytest.approx(usual, rel=1e-3)
+    assert core.interval[1] - core.value == pytest.approx(np.hypot(1.0, 2.131 * 0.1), rel=1e-3)
 
 
 @pytest.mark.parametrize(("given", "region"), [(None, True), (None, False), ((0.05, 0.3), True)])
