@@ -103,7 +103,7 @@ def deviations(tau: int, n: int, seed: int, m_max: int) -> tuple[np.ndarray, np.
     return np.array(limit), np.array(finite)
 
 
-@pytest.mark.long
+@pytest.mark.guard
 def test_one_short_realisation() -> None:
     """Realisations of 2e5 samples scatter by .09 (the .04 of 1e6 samples, five times as short)."""
     limit, finite = deviations(10, 200_000, 1, 4)

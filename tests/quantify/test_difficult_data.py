@@ -78,7 +78,7 @@ def test_a_torus_in_eighteen_noisy_channels_has_three_dimensions(seed):
     assert q.D.value == pytest.approx(3, abs=0.15)
 
 
-@pytest.mark.long
+@pytest.mark.guard
 def test_a_torus_without_chance_has_three_dimensions():
     """Its distances depend on the lag alone, N of them instead of N^2 / 2: it takes more samples."""
     q = quantify(torus(60_000, 1, wander=0.0), tau=2, m_max=3, replicates=0, choices=False)

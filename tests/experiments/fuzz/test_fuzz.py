@@ -66,7 +66,7 @@ def samples(made_once: Callable[..., Path]) -> Path:
 @pytest.mark.guard
 @pytest.mark.parametrize("name", FAMILIES)
 def test_some_of_everything(name: str, samples: Path, tmp_path: Path) -> None:
-    attempt(FAMILIES[name](samples), range(50), tmp_path)
+    attempt(FAMILIES[name](samples), range(100), tmp_path)
 
 
 @pytest.mark.long

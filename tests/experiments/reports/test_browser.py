@@ -197,7 +197,7 @@ def test_how_to_read_it_comes_before_the_numbers(opened: Opened) -> None:
     assert opened.tab.locator("#reading dl").is_visible()
 
 
-@pytest.mark.long
+@pytest.mark.guard
 def test_a_dark_page_has_light_plots_on_paper(opened: Opened) -> None:
     """Contrast between ink and paper, of the page and of a plot, on the screen and in print."""
     looks = """() => {

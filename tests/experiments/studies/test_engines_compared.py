@@ -70,7 +70,7 @@ def test_a_snake_is_expected_to_do_what_its_start_makes_it_do(rule: dict[str, fl
 
 
 @both
-@pytest.mark.long
+@pytest.mark.guard
 def test_a_short_run_in_both_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "SAMPLES", 2000)
     small: dict[str, Any] = {"seeds": (1,), "minutes": 0.1, "samples": 1000, "transient": 100, "jobs": 1}

@@ -47,7 +47,7 @@ def curve_of(rows: list[dict[str, Any]]) -> Curve:
     )
 
 
-@pytest.mark.long
+@pytest.mark.guard
 def test_a_learning_curve_is_one_run_seen_at_many_times(tmp_path: Path) -> None:
     config = LearningCurve("hexapod", every=0.02, minutes=0.03, n_seeds=1, out=tmp_path, keep=True, **SMALL)
     found = learning_curve(config)

@@ -36,7 +36,7 @@ def stored(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in (folder / "store").glob("*.json")}
 
 
-@pytest.mark.long
+@pytest.mark.guard
 def test_lorenz_from_nothing(tmp_path, capsys, monkeypatch):
     """Small, but all the way: table, JSON, page, figures; and a second time from the store."""
     monkeypatch.setattr(module, "read_part", shortened)

@@ -61,7 +61,7 @@ def test_words_about_tuning_claim_no_more_than_was_done() -> None:
     )
 
 
-@pytest.mark.long
+@pytest.mark.guard
 def test_a_tuned_comparison_says_what_was_tried_and_what_it_cost(tmp_path: Path) -> None:
     quick: dict[str, Any] = {"minutes": 0.02, "samples": 1000, "transient": 20, "surrogates": False}
     quick |= {"learning": False, "rank": "common"}  # so few samples have no deterministic scales
