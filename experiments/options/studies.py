@@ -228,6 +228,8 @@ class Explore(Learner, Scales, Physics, Scale):
     """Numbers (.json) of an earlier exploration: take its best settings instead of drawing any."""
     best: int = 10
     """With --again: how many, those first in which E_core grows by the rule on common and relative scales."""
+    settings: tuple[int, ...] = ()
+    """With --again: these settings, by their numbers in the table and on the page, instead of the best."""
     push: float = 0.0
     """Push every frozen behaviour from the side [N s], and see what it does then; snake only. 0: none."""
     films: int = field(default=12, metadata=ASIDE)

@@ -61,7 +61,7 @@ def explore(config: Explore, feedback: Feedback = SILENT) -> Atlas:
     config = _checked(config)
     study = _Exploration(config, feedback)
     if config.again is not None:
-        study.run(read_best(config))
+        study.run(read_earlier(config))
     elif config.search == "design":
         points = study.space.design(config.n, config.draw)
         study.run([Setting(i, study.space.at(u)) for i, u in enumerate(points)])
@@ -161,6 +161,8 @@ def _checked(config: Explore) -> Explore:
         raise ExperimentError(f"--push is for a long body, the snake; {config.robot!r} is none: leave it out")
     if not 0 <= config.push < math.inf:
         raise ExperimentError(f"--push is {config.push:g}; it must be 0 (none) or more, and finite")
+    if config.settings and config.again is None:
+        raise ExperimentError("--settings names settings of an earlier exploration: say which with --again")
     if not config.seeds:
         raise ExperimentError("--seeds names no seed; give at least one")
     for name in (*config.measures, config.goal.removeprefix("-")):
@@ -176,21 +178,25 @@ def _checked(config: Explore) -> Explore:
         return replace(config, freeze=freeze, seeds=parse_seeds(config.seeds))
 
 
-def read_best(config: Explore) -> list[Setting]:
-    """The best settings of an earlier exploration: in which E_core grows by the rule on both kinds of scales,
-    then on one, then the others; among these by the smaller of the rises."""
+def read_earlier(config: Explore) -> list[Setting]:
+    """Settings of an earlier exploration: those that are named, or else the best. These are the ones in which
+    E_core grows by the rule on both kinds of scales, then on one, then the others; among these by the smaller
+    of the rises."""
     path = config.again
     assert path is not None
     try:
         lives = json.loads(path.read_text(encoding="utf-8"))["lives"]
         best = sorted(lives, key=lambda life: (*(-x for x in merit(life)), life["setting"]))
         points = {life["setting"]: life["point"] for life in reversed(best)}  # one for all its seeds
-        order = dict.fromkeys(life["setting"] for life in best)
-        return [Setting(number, points[number]) for number in list(order)[: config.best]]
     except OSError as error:
         raise ExperimentError(f"cannot read --again {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise ExperimentError(f"--again {path} is not the .json of an exploration") from error
+    order = list(dict.fromkeys(config.settings or [life["setting"] for life in best]))
+    if unknown := [number for number in order if number not in points]:
+        there = f"{min(points)} to {max(points)}"
+        raise ExperimentError(f"--settings {unknown[0]} is not in --again {path}, which has some of {there}")
+    return [Setting(number, points[number]) for number in order[: None if config.settings else config.best]]
 
 
 def _life(setting: Setting, task: Life, life: Row) -> Row:

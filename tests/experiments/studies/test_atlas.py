@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from experiments.options.pipeline import file_name
 from experiments.options.studies import Explore
 from experiments.studies.atlas.atlas import Atlas, spread
 from experiments.studies.atlas.elites import CELLS, Plane, map_elites
-from experiments.studies.atlas.explore import SPACES, explore
+from experiments.studies.atlas.explore import SPACES, explore, read_earlier
 from experiments.studies.atlas.life import grows, growth, merit, rich
 from experiments.studies.atlas.matters import sentences, what_matters
 from experiments.studies.atlas.space import Axis, Space, read_space
@@ -213,6 +214,17 @@ def test_growth_into_noise_is_not_the_best() -> None:
     assert sorted([noise, clear, half], key=merit) == [noise, half, clear]
 
 
+def test_settings_of_an_earlier_exploration_are_taken_by_number(tmp_path: Path) -> None:
+    grown = {"growth": 1.0, "growth_relative": 1.0, "grows": True, "grows_relative": True}
+    lives = [grown | {"setting": i, "point": {"body": {}, "rule": {"d": i}}} for i in (3, 4, 5)]
+    (earlier := tmp_path / "earlier.json").write_text(json.dumps({"lives": lives}))
+    named = Explore("hexapod", again=earlier, settings=(4, 3, 4), best=1)
+    assert [(one.number, one.point["rule"]["d"]) for one in read_earlier(named)] == [(4, 4), (3, 3)]
+    assert [one.number for one in read_earlier(replace(named, settings=(), best=2))] == [3, 4]
+    with pytest.raises(ExperimentError, match="--settings 7 is not in"):
+        read_earlier(replace(named, settings=(7,)))
+
+
 @pytest.mark.guard
 def test_an_exploration_goes_on_and_takes_the_best_again(
     explored: Path, monkeypatch: pytest.MonkeyPatch
@@ -254,6 +266,7 @@ def test_an_exploration_goes_on_and_takes_the_best_again(
         ({"goal": "-kapa"}, "did you mean 'kappa'"),
         ({"robot": "barrel"}, "no space comes along"),
         ({"again": Path("missing.json")}, "missing.json"),
+        ({"settings": (3,)}, "say which with --again"),
         ({"samples": 20}, "--samples"),
     ],
 )
