@@ -48,12 +48,30 @@ def as_finished(
     parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="all", return_as=order)
     work = joblib.delayed(_run_in_worker)
     try:
-        yield from parallel(work(function, item, os.getpid(), os.getcwd()) for item in items)
+        with _killed_in_silence():
+            yield from parallel(work(function, item, os.getpid(), os.getcwd()) for item in items)
     except joblib.externals.loky.process_executor.TerminatedWorkerError as error:
         raise ExperimentError(
             "a worker process died, perhaps for lack of memory; what was finished or committed is kept, run "
             "the same command to go on, with fewer --jobs if it happens again"
         ) from error
+
+
+@contextmanager
+def _killed_in_silence() -> Iterator[None]:
+    """Keep a thread of joblib's quiet that looks for the tasks which Ctrl-C has just taken from it."""
+    usual = threading.excepthook
+
+    def hook(said: threading.ExceptHookArgs) -> None:
+        flags = getattr(said.thread, "executor_flags", None)
+        if not (said.exc_type is KeyError and getattr(flags, "kill_workers", False)):
+            usual(said)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = usual
 
 
 def _run_in_worker(function: Callable[[Item], Result], item: Item, parent: int, folder: str) -> Result:

@@ -132,8 +132,8 @@ def test_an_interrupted_sweep_leaves_no_process_and_continues(
     process = start(tmp_path / "store", notes, seeds=16, seconds=0.5)
     wait_until(lambda: count(notes, "done") >= 2)
     os.killpg(process.pid, sign) if sign == signal.SIGINT else process.send_signal(sign)
-    process.communicate(timeout=30)
-    assert process.returncode != 0
+    _, said = process.communicate(timeout=30)
+    assert process.returncode != 0 and "Exception in thread" not in said
     workers = {int(path.name.split("-")[2]) for path in notes.iterdir()}
     wait_until(lambda: not any(alive(pid) for pid in workers))
     done = count(notes, "done")
