@@ -110,6 +110,15 @@ class Replicates:
         return np.sqrt((half**2).mean(axis=0) / (SIZE * self.size))
 
     @property
+    def sd(self) -> Floats:
+        """Standard deviation over all draws, (k,): the standard error of the numbers as they are, which jump
+        where a fit tips over, if the errors are as large as the real ones. A jump is as high with errors half
+        as large: the scatter over larger ones, scaled down, would be too small.
+        """
+        both = np.concatenate([self.up[self.usable], self.down[self.usable]])
+        return both.std(axis=0) if len(both) > 2 else np.full(self.up.shape[1], np.nan)
+
+    @property
     def added(self) -> Floats:
         """What every pair of blocks adds to `mean`, (P, k)."""
         return self.noise.added(self.draws[self.usable], self.half, self.size)
@@ -123,19 +132,23 @@ def replicated(
     n: int,
     rng: np.random.Generator,
     progress: Progress | None = None,
-) -> tuple[Replicates, Replicates] | None:
-    """Two sets of n errors, the second wider (`WIDER`); scales and widths as resolved for this series."""
+) -> tuple[Replicates, ...] | None:
+    """Sets of n errors; scales and widths as resolved for this series.
+
+    For a mean over all plausible ranges two sets, the second wider (`WIDER`); else one of the real size.
+    """
     if sums.blocks is None or n < 1:
         return None
     noise, found = sums.blocks.noise, []
-    for size in (1.0, WIDER):
+    sizes = (1.0, WIDER) if given is None and region else (1 / SIZE,)
+    for size in sizes:
         draws = noise.draws(n, rng)
         errors = noise.errors(draws, size)
         up, down = (read_many(sums, parts, error, given, region) for error in (errors, -errors))
         found.append(Replicates(noise, draws, up, down, size))
         if progress is not None:
-            progress(len(found), 2)
-    return found[0], found[1]
+            progress(len(found), len(sizes))
+    return tuple(found)
 
 
 def read_many(
@@ -158,7 +171,7 @@ def read_many(
 
 
 def quoted_numbers(
-    quoted: ScalingRange, drawn: tuple[Replicates, Replicates] | None
+    quoted: ScalingRange, drawn: tuple[Replicates, ...] | None
 ) -> tuple[ScalingRange, Floats]:
     """The numbers to quote, and their standard errors.
 
@@ -169,12 +182,14 @@ def quoted_numbers(
     where x_t has the correlation t with x. That holds for any smooth f of normal x. The gradient at x_t, on
     average, is that of the mean over wider errors; 1 - t² is 2/3 on average, and so is the width that is
     added. The gradient alone, squared, would overstate the error of a number that goes up and down with the
-    data. Over given scales: the numbers there, with the scatter over the draws.
+    data. Over given scales: the numbers there, with their standard deviation over draws of the real size.
     """
     if drawn is None:
         return quoted, np.full(len(QUANTITIES), np.nan)
+    if not quoted.default:
+        return quoted, drawn[0].sd[: len(QUANTITIES)]
     near, wide = drawn
-    if not quoted.default or not near.usable.any():
+    if not near.usable.any():
         return quoted, near.scatter[: len(QUANTITIES)]
     E_state, E_mem, E_core, D, lo, hi = near.mean.tolist()
     ends = {"lo": math.exp(lo), "hi": math.exp(hi), "octaves": (hi - lo) / math.log(2)}
@@ -193,7 +208,7 @@ def student_factor(freedom: int) -> float:
 
 
 def reached(
-    drawn: tuple[Replicates, Replicates], errors: Floats, numbers: Callable[[Floats], Floats]
+    drawn: tuple[Replicates, ...], errors: Floats, numbers: Callable[[Floats], Floats]
 ) -> Floats:
     """How far down and up, (2, 4), the four numbers go if the correlation sums are off by as much as makes
     these errors, the most likely way.

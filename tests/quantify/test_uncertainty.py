@@ -30,7 +30,7 @@ NOISE = Noise(np.zeros((P, 2, 3)), B)
 RANGE = decompose(correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5)).plausible()
 
 
-def replicates(number, seed=0, pairs=100):
+def replicates(number, seed=0, pairs=100, sizes=(1.0, WIDER)):
     """Of a number that is a function of how much the pairs of blocks count more or less."""
     rng = np.random.default_rng(seed)
 
@@ -40,7 +40,7 @@ def replicates(number, seed=0, pairs=100):
         up, down = (np.repeat([[number(w)] for w in sign * weights], 6, axis=1) for sign in (1, -1))
         return Replicates(NOISE, draws, up, down, size)
 
-    return one(1.0), one(WIDER)
+    return tuple(one(size) for size in sizes)
 
 
 def error(drawn):
@@ -98,6 +98,20 @@ def test_the_error_is_that_of_the_mean_over_the_draws():
     assert np.std(means) < 0.75 * np.std(jumps)
     # By quadrature the ratio is .97 for a jump; 150 series leave 6 % to the scatter and as much to the claim.
     assert np.sqrt(np.mean(np.square(claimed))) / np.std(means) == pytest.approx(1.0, abs=0.25)
+
+
+def test_over_given_scales_a_jump_counts_as_high_as_it_is():
+    """The number of the test above as it is, without a mean: its error is the scatter over real errors."""
+    s = np.sqrt(variances(Z, B).total)
+    rng = np.random.default_rng(3)
+    given, claimed, jumps = replace(RANGE, default=False), [], []
+    for seed, x in enumerate(s * (0.5 + rng.standard_normal(150))):
+        drawn = replicates(lambda w, x=x: float(x + Z @ w > 0), seed, sizes=(1 / SIZE,))
+        claimed.append(quoted_numbers(given, drawn)[1][0])
+        jumps.append(float(x > 0))
+    # By quadrature .82, since errors of blocks alone are drawn with 3/4 of their variance; larger ones,
+    # scaled down, would give .64. 150 series leave 6 % to the scatter and as much to the claim.
+    assert np.sqrt(np.mean(np.square(claimed))) / np.std(jumps) == pytest.approx(0.82, abs=0.12)
 
 
 def test_what_errors_do_whichever_way_they_go_is_no_scatter():
