@@ -37,6 +37,9 @@ LEAST_NULLS = 19
 COVERED = 0.5
 """A value must rest on at least this share of its scales. Complexity changes with scale, so a mean over less
 than half of the octaves says more about which of them are left than about the behaviour."""
+LEAST_D = -0.1
+"""The smallest dimension that counts as one: at rest it is 0, give or take; what lies below is the slope of a
+curve without any scaling, which too few pairs have bent."""
 STEP = 0.1
 """Nats by which E_core must rise from one freeze time to the next to count as growing."""
 
@@ -231,7 +234,7 @@ def value(row: Row, scales: str, quantity: str) -> float | None:
     "excess" over surrogates of the usual null, on scales of its own.
 
     None if it has none, on too small a share of the scales, or, on those chosen for it ("auto"), if none of
-    them are deterministic: what noise scores is no complexity of a behaviour.
+    them are deterministic: what noise scores is no complexity of a behaviour. A dimension below 0 is none.
     """
     if quantity == "surrogate":
         return value(row.get("surrogate", {}), scales, "E_core")
@@ -239,6 +242,8 @@ def value(row: Row, scales: str, quantity: str) -> float | None:
         return (row.get("null") or {}).get("excess")
     numbers = row if quantity in ("std", "PI") else row.get(scales, {})
     found, counts = numbers.get(quantity), numbers.get("covered", 1.0) >= COVERED
+    if quantity == "D" and found is not None and found < LEAST_D:
+        return None
     return float(found) if found is not None and counts and numbers.get("usable", True) else None
 
 

@@ -20,7 +20,7 @@ from experiments.runfiles.run_file import open_run_file
 from experiments.settings import Scale
 from experiments.studies import scoring
 from experiments.studies.comparison.compare import Compare
-from experiments.studies.scoring import Scoring, quantified, score, score_learning, yardstick
+from experiments.studies.scoring import Scoring, quantified, score, score_learning, value, yardstick
 from experiments.sweeps.sweep import sweep, task_key
 from quantify import comparable
 from quantify.null_test import null_tests
@@ -165,3 +165,9 @@ def test_arithmetic_that_fails_later_is_a_result_with_its_place(tmp_path: Path) 
         assert run.learning.reason.startswith(
             "the controller broke down at step 40: ZeroDivisionError in test_scoring.py line"
         )
+
+
+def test_a_dimension_below_0_is_none() -> None:
+    row = {"common": {"D": -2.8, "E_core": 4.2}, "relative": {"D": -0.03}}
+    assert value(row, "common", "D") is None and value(row, "common", "E_core") == 4.2
+    assert value(row, "relative", "D") == -0.03  # at rest, which is 0 give or take
