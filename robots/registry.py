@@ -111,7 +111,7 @@ class RobotEntry:
 
 ROBOTS: dict[str, RobotEntry] = {
     "hexapod": RobotEntry("selforg/Hexapod-v0", Hexapod, sensor=0, tau=4, m_max=25),
-    "hexapod-high": RobotEntry("selforg/HexapodHigh-v0", HexapodHigh, sensor=0, tau=4, m_max=25),
+    "hexapod-high": RobotEntry("selforg/HexapodHigh-v1", HexapodHigh, sensor=0, tau=4, m_max=25),
     "snake": RobotEntry("selforg/Snake-v0", Snake, sensor=6, tau=8, m_max=19),
     "spherical": RobotEntry("selforg/Spherical-v0", Spherical, sensor=3, tau=8, m_max=15),
     "barrel": RobotEntry("selforg/Barrel-v0", Barrel, sensor=2, tau=8, m_max=15),

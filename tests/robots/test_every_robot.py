@@ -252,7 +252,7 @@ def test_every_field_of_a_config_is_described_with_its_unit(name: str) -> None:
 
 VERSIONS = {
     "selforg/Hexapod-v0": "64ebc2ff1576",
-    "selforg/HexapodHigh-v0": "fdd6eabdc1bd",
+    "selforg/HexapodHigh-v1": "7d31191ce77c",
     "selforg/Snake-v0": "825f83ac23b1",
     "selforg/Spherical-v0": "4f37cde59583",
     "selforg/Barrel-v0": "623d73b45345",
