@@ -6,7 +6,7 @@ NUMBERS.json is what `selforg learning-curve` writes. A stage is a shipped behav
 minute at which it was frozen: the curve grows to that minute while it is seen. A minute or two. The usual
 stages are those of
 
-selforg learn hexapod-high --engine mujoco --seed 21 --freeze 2 4 8 --out runs/leap.h5
+selforg learn hexapod-high --engine mujoco --seed 21 --freeze 1 2 8 --out runs/leap.h5
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from experiments.runfiles.run_file import open_run_file
 HERE = Path(__file__).parent
 SIZE = (400, 300)
 """Pixels of each half."""
-FPS, SECONDS, REST = 25, 3.2, 0.8
+FPS, SECONDS, REST = 25, 2.4, 0.6
 """Pictures per second (in real time: a leap takes half a second), seconds per stage, and of these at rest."""
 BLUE, RED = "#2b6cb0", "#d1495b"
 WORDS = {
@@ -46,7 +46,7 @@ def film(source: str, minutes: float, seconds: float) -> list[Image.Image]:
         shots = pictures(run.robot, run.config["body"], frozen, 30, seconds, FPS, (2 * SIZE[0], 2 * SIZE[1]))
         images = [Image.fromarray(shot).resize(SIZE, Image.Resampling.LANCZOS) for shot in shots]
     for image in images:
-        words = f"frozen after {minutes:g} minutes of learning"
+        words = f"frozen after {minutes:g} {'minute' if minutes == 1 else 'minutes'} of learning"
         ImageDraw.Draw(image).text((SIZE[0] - 16, 20), words, fill=(40, 40, 40), font_size=16, anchor="rm")
     return images
 
@@ -78,7 +78,7 @@ def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("out", nargs="?", type=Path, default=HERE / "figures/leap.webp")
     ask.add_argument("--curve", type=Path, default=HERE / "results/learning-curve-hexapod-high.json")
-    ask.add_argument("--stages", nargs="+", default=["runs/leap.h5:2", "runs/leap.h5:8"])
+    ask.add_argument("--stages", nargs="+", default=["runs/leap.h5:1", "runs/leap.h5:2", "runs/leap.h5:8"])
     ask.add_argument("--scales", choices=WORDS, default="common")
     asked = ask.parse_args()
     curve = [
