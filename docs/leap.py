@@ -94,7 +94,7 @@ def main() -> None:
             both.paste(plot(curve, asked.scales, grows[min(k, len(grows) - 1)]), (SIZE[0], 0))
             whole.append(both)
         before = float(minutes)
-    look = {"quality": 60, "method": 4, "duration": 1000 // FPS, "loop": 0}
+    look = {"quality": 42, "method": 4, "duration": 1000 // FPS, "loop": 0}
     whole[0].save(asked.out, save_all=True, append_images=whole[1:], **look)
     print(f"{asked.out}: {len(whole)} pictures, {asked.out.stat().st_size / 1e6:.2f} MB")
 
