@@ -162,7 +162,7 @@ def test_what_a_robot_gave_is_found_again(hexapod):
     done = robot(document["settings"], hexapod, Scale(jobs=1))
     assert json.loads(json.dumps(done.measurements)) == document["measurements"]
     assert stored(hexapod) == before and len(before) == 1
-    assert [path.name for path in done.sources] == ["hexapod-ulr-1.h5"]
+    assert [path.name for path in done.sources] == ["hexapod-high-ulr-1.h5"]
 
 
 @pytest.mark.long
