@@ -24,6 +24,7 @@ def groups(panels: Mapping[str, Mapping[str, Values]]) -> Figure:
     """Core complexity of groups of series; dimension, amplitude and predictive information beside.
 
     Bars are medians of memory and state, circles single series, a stroke their median with its interval.
+    Where most series have no value there is no median, and no bar: the few that have one are not the group.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def groups(panels: Mapping[str, Mapping[str, Values]]) -> Figure:
         for ax, (quantity, words) in zip(others, BESIDE.items(), strict=True):
             for y, values in enumerate(named.values()):
                 _dots(ax, values[quantity], y, ms=2.5, mec="0.5", mew=0.6)
-                if middle := known_median(values[quantity]):
+                if (middle := known_median(values[quantity])) and 2 * middle.n >= len(values[quantity]):
                     ax.plot(middle.value, y, "|", color="black", ms=11, mew=2)
             ax.set_yticks([])
             ax.margins(x=0.08)
@@ -130,12 +131,13 @@ def plane(panels: Mapping[str, Mapping[str, Points]], words: tuple[str, str]) ->
 
 def _draw_complexity(ax: Any, y: int, values: Values) -> None:
     first = "" if y == 0 else "_"  # one entry per kind in the legend
+    core = median([-math.inf if value is None else value for value in values["E_core"]])
     medians = {name: known_median(values[name]) for name in ("E_state", "E_mem", "surrogate")}
-    state, memory = (found.value if (found := medians[name]) else 0.0 for name in ("E_state", "E_mem"))
+    parts = [medians[name] if math.isfinite(core.value) else None for name in ("E_state", "E_mem")]
+    state, memory = (0.0 if found is None else found.value for found in parts)
     ax.barh(y, memory, 0.62, color=MEMORY, alpha=0.55, label=f"{first}memory (median)")
     ax.barh(y, state, 0.62, left=memory, color=STATE, alpha=0.55, label=f"{first}state (median)")
     _dots(ax, values["E_core"], y, ms=3, mec="black", mew=0.7, label=f"{first}core, one run")
-    core = median([-math.inf if value is None else value for value in values["E_core"]])
     if math.isfinite(core.value):
         if core.n > 1:
             ends = [core.lo if math.isfinite(core.lo) else 0.0, core.hi]

@@ -38,6 +38,15 @@ def test_groups_show_all_values_their_medians_and_how_many_have_none() -> None:
     assert [text.get_text() for text in core.texts] == ["1 of 3 without a value", "2 of 2 without a value"]
 
 
+def test_few_series_with_a_value_are_not_their_group() -> None:
+    some = {name: [1.0, 2.0, 4.0] for name in NAMES}
+    figure = plots.groups({"flies": {"day": some, "night": {name: [None, None, 9.0] for name in NAMES}}})
+    core, dimension, *_ = figure.axes
+    assert drawn(core, "o")[-1] == drawn(dimension, "o")[-1] == 9.0
+    assert drawn(core, "|") == drawn(dimension, "|") == [2.0]
+    assert sorted(bar.get_width() for bar in core.patches) == [0.0, 0.0, 2.0, 2.0]
+
+
 @pytest.mark.parametrize("runs", [1, 3])
 def test_progress_has_a_line_per_run_and_the_median_of_several(runs: int) -> None:
     points = [
