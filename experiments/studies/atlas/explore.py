@@ -192,11 +192,12 @@ def read_earlier(config: Explore) -> list[Setting]:
         raise ExperimentError(f"cannot read --again {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise ExperimentError(f"--again {path} is not the .json of an exploration") from error
-    order = list(dict.fromkeys(config.settings or [life["setting"] for life in best]))
-    if unknown := [number for number in order if number not in points]:
+    ranked = dict.fromkeys(life["setting"] for life in best)
+    chosen = list(dict.fromkeys(config.settings)) or list(ranked)[: config.best]
+    if unknown := [number for number in chosen if number not in points]:
         there = f"{min(points)} to {max(points)}"
         raise ExperimentError(f"--settings {unknown[0]} is not in --again {path}, which has some of {there}")
-    return [Setting(number, points[number]) for number in order[: None if config.settings else config.best]]
+    return [Setting(number, points[number]) for number in chosen]
 
 
 def _life(setting: Setting, task: Life, life: Row) -> Row:
