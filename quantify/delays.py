@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from dataclasses import dataclass, field
 
@@ -91,7 +92,8 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
         raise QuantifyError(f"max_lag = {max_lag} must be at least 1 and below N - 20 = {n - 20}.")
     rho = np.mean([autocorrelation(values, max_lag) for values in x], axis=0)
     below_e, zero = _first(rho < np.exp(-1)), _first(rho < 0)
-    minimum, information = _first_minimum(x, max_lag if zero is None else min(max_lag, 2 * zero))
+    (search,) = _first_minima(x, _last_lag(max_lag, zero), np.ones((1, 1)))
+    minimum, information = search.bottom, np.array(search.curve)
     if minimum is not None:
         tau, rule = minimum, "minimum of the mutual information"
     elif below_e is not None:
@@ -123,27 +125,57 @@ def autocorrelation(values: Floats, max_lag: int) -> Floats:
     return np.asarray(covariance / covariance[0])
 
 
-def _first_minimum(x: Floats, max_lag: int) -> tuple[int | None, Floats]:
-    """First minimum of the mutual information, and the curve as far as it was needed."""
-    n = x.shape[1]
+class _FirstMinimum:
+    """The first minimum of a curve that comes lag by lag.
+
+    `over` tells that it is found, or that there is none: the curve is down at `nothing`.
+    """
+
+    def __init__(self, nothing: float) -> None:
+        self.nothing, self.over = nothing, False
+        self.curve: list[float] = []
+        self.lowest = 0
+        self.found: int | None = None
+
+    def add(self, value: float) -> None:
+        """The value at the next lag."""
+        lag = len(self.curve)
+        self.curve.append(value)
+        if self.found is None:
+            self.over = value < self.nothing
+            if value < self.curve[self.lowest]:
+                self.lowest = lag
+            low = self.lowest
+            if not self.over and lag >= low + _valley(low) and self.curve[low] < self.curve[0] / 2:
+                self.found = low
+        if self.found is not None and lag >= self.found + 2 * _valley(self.found):
+            self.over = True
+
+    @property
+    def bottom(self) -> int | None:
+        """The lag of the minimum."""
+        return None if self.found is None else _bottom(np.array(self.curve), self.found)
+
+
+def _first_minima(x: Floats, max_lag: int, weights: Floats) -> list[_FirstMinimum]:
+    """First minima of the mutual information, one for every row of `weights`, (n, blocks): how often each
+    block of the series counts.
+    """
     codes, classes = _classes(x)
-    curve: list[float] = []
     # 2 n I of independent values follows chi² with (classes - 1)² degrees of freedom: below its reach nothing
     # is left to fall, and what looks like a minimum is chance.
     freedom = (classes - 1) ** 2
-    nothing = (freedom + 4 * np.sqrt(2 * freedom)) / (2 * n)
-    found = None
+    nothing = (freedom + 4 * np.sqrt(2 * freedom)) / (2 * x.shape[1])
+    searches = [_FirstMinimum(nothing) for _ in weights]
     for lag in range(max_lag + 1):
-        curve.append(float(np.mean([_information(_tables(c, lag, classes, 1)[0]) for c in codes])))
-        if found is None and curve[lag] < nothing:
+        going = [not search.over for search in searches]
+        if not any(going):
             break
-        candidate = int(np.argmin(curve)) if found is None else found
-        if found is None and lag >= candidate + _valley(candidate) and curve[candidate] < curve[0] / 2:
-            found = candidate
-        if found is not None and lag >= found + 2 * _valley(found):
-            break
-    information = np.array(curve)
-    return (None if found is None else _bottom(information, found)), information
+        tables = [_tables(row, lag, classes, weights.shape[1]) for row in codes]
+        mixed = [np.tensordot(weights[going], table, axes=1) for table in tables]
+        for search, *each in zip(itertools.compress(searches, going), *mixed, strict=True):
+            search.add(float(np.mean([_information(table) for table in each])))
+    return searches
 
 
 def _valley(lag: int) -> int:
@@ -173,22 +205,22 @@ def delay_draws(
     information.
 
     The tables behind the mutual information are put together from blocks of the series drawn with
-    replacement, and the bottom of the valley is looked for again.
+    replacement, and the delay is chosen anew. It may lie in another valley: a shallow first one comes and
+    goes.
     """
     if delay.minimum is None or delay.tau != delay.minimum:
         return np.zeros(0, np.int64)
-    codes, classes = _classes(_middle(as_series(series)))
-    generator = np.random.default_rng(rng)
-    width = _valley(delay.tau)
-    lags = np.arange(max(1, delay.tau - 2 * width), delay.tau + 2 * width + 1)
-    drawn = generator.multinomial(blocks, np.full(blocks, 1 / blocks), size=draws).astype(float)
-    curves = np.zeros((draws, lags[-1] + 1))
-    for row in codes:
-        for lag in lags:
-            tables = _tables(row, lag, classes, blocks)
-            mixed = np.tensordot(drawn, tables, axes=1)
-            curves[:, lag] += [_information(table) for table in mixed]
-    return np.array([_bottom(curve, delay.tau) for curve in curves])
+    x = _middle(as_series(series))
+    drawn = np.random.default_rng(rng).multinomial(blocks, np.full(blocks, 1 / blocks), size=draws)
+    last = _last_lag(len(delay.autocorrelation) - 1, delay.zero)
+    found = [search.bottom for search in _first_minima(x, last, drawn.astype(float))]
+    without = delay.tau if delay.below_e is None else delay.below_e
+    return np.array([without if tau is None else tau for tau in found])
+
+
+def _last_lag(max_lag: int, zero: int | None) -> int:
+    """The last lag at which a minimum is looked for."""
+    return max_lag if zero is None else min(max_lag, 2 * zero)
 
 
 def _middle(x: Floats) -> Floats:

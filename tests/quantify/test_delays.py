@@ -158,3 +158,14 @@ def test_the_scatter_of_a_delay_is_what_realisations_scatter_by():
     assert 0.3 < claimed / actual < 3
     noise = UniformNoise().sample(3000, 1)
     assert len(delays.delay_draws(noise, choose_delay(noise))) == 0
+
+
+def test_chance_in_a_delay_knows_the_other_valleys():
+    # The first valley of y is shallow: one of four short series takes the next one, three times as far away.
+    series = [Lorenz().sample(4000, seed)[:, 1] for seed in range(4)]
+    found = [choose_delay(x) for x in series]
+    assert sorted(delay.tau > 50 for delay in found) == [False, False, False, True]
+    for x, delay in zip(series, found, strict=True):
+        drawn = delays.delay_draws(x, delay)
+        assert (drawn > 50).any()
+        assert (drawn < 30).any()
