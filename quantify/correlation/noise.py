@@ -175,19 +175,6 @@ class Noise:
         slope = sum(part @ found * np.trace(part) / np.sum(part * kept) for part in (blocks, alone))
         return np.asarray(np.linalg.solve(root(self.blocks), slope) / np.sqrt(size))
 
-    def towards(self, added: Floats, again: Floats) -> Floats:
-        """Errors of ln C, (k, m_max, n_eps), that move k numbers by 1, each the way it most likely goes.
-
-        `added` and `again` are two independent estimates, (P, k), of what every pair of blocks adds to the
-        numbers. Of all errors that move a number by as much, the likeliest are those by K z, where z is what
-        it owes to the pairs and K their covariance in the draws. Zero where the two estimates disagree.
-        """
-        K = root(self.blocks) @ root(self.blocks)
-        moved = np.einsum("pk,pq,qk->k", added, K, again)
-        weights = K @ (added + again) / 2
-        weights = np.divide(weights, moved, out=np.zeros_like(weights), where=moved > 0)
-        return np.tensordot(weights.T, self.chance, axes=1)
-
 
 @lru_cache(maxsize=8)
 def together(B: int) -> Floats:

@@ -27,14 +27,12 @@ from quantify.quantification.result import Quantification
 from quantify.quantification.stochastic import stochastic_below, with_limits
 from quantify.quantification.uncertainty import (
     estimates,
+    middle_of_draws,
     of_shorter,
     over_s_min,
     quoted_numbers,
     quoted_range,
-    reached,
-    read_many,
     replicated,
-    student_factor,
 )
 from quantify.quantification_data import Estimate
 from quantify.scaling import fit_scaling
@@ -351,10 +349,7 @@ def _assemble(
     freedom = sums.blocks.noise.freedom if replicates and sums.blocks is not None else 0
     swept = {"s_min": over_s_min(sums, parts, eps_range, region)}
     quoted, sampling = quoted_numbers(quoted, drawn)
-    reach: Floats | float = 0.0
-    if drawn is not None and quoted.default:
-        errors = student_factor(freedom) * np.nan_to_num(sampling)
-        reach = reached(drawn, errors, lambda error: read_many(sums, parts, error, None))
+    reach = middle_of_draws(drawn) if drawn is not None and quoted.default else 0.0
     found = estimates(parts, quoted, sampling, freedom, (varied or {}) | swept, tau_scatter, reach)
     result = Quantification(
         E_state=found["E_state"],

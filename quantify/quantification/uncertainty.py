@@ -5,15 +5,14 @@ alike, and each time everything is done anew, the choice of the ranges included.
 choices, and the numbers of one series jump where a choice tips over. Their mean over the draws does not: it
 is the number to quote (Efron 2014, "Estimation and accuracy after model selection": bagging), and its
 standard error is what it owes to the pairs of blocks of the series, by regression on how much they counted in
-the draws. Student's factor for the number of blocks makes that a 95 % interval, and so does the number itself
-where the correlation sums are off by as much: an error that is small at one end and large at the other counts
-as what it is there.
+the draws. Student's factor for the number of blocks makes that a 95 % interval, which holds at least the
+middle 95 % of the draws as well: a number that hardly moves here may move a lot a little farther on.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -35,8 +34,6 @@ from quantify.quantification_data import QUANTITIES, Estimate
 LEAST_ERROR = 0.001
 # Draws of each size that make a regression worth while.
 LEAST_DRAWS = 50
-# Draws, up and down, that tell how far the numbers move with the correlation sums: the same before and after.
-MOVED = 50
 
 Span = tuple[float, float] | None
 
@@ -86,11 +83,15 @@ class Replicates:
         """Pairs that have all numbers."""
         return np.asarray(np.isfinite(self.up + self.down).all(axis=1))
 
+    @cached_property
+    def numbers(self) -> Floats:
+        """All draws that have all numbers, (2 n, k)."""
+        return np.concatenate([self.up[self.usable], self.down[self.usable]])
+
     @property
     def mean(self) -> Floats:
         """Mean over all draws, (k,); opposite errors cancel, so that few draws are enough."""
-        both = (self.up + self.down)[self.usable] / 2
-        return both.mean(axis=0) if len(both) else np.full(self.up.shape[1], np.nan)
+        return self.numbers.mean(axis=0) if len(self.numbers) else np.full(self.up.shape[1], np.nan)
 
     @property
     def half(self) -> Floats:
@@ -115,8 +116,7 @@ class Replicates:
         where a fit tips over, if the errors are as large as the real ones. A jump is as high with errors half
         as large: the scatter over larger ones, scaled down, would be too small.
         """
-        both = np.concatenate([self.up[self.usable], self.down[self.usable]])
-        return both.std(axis=0) if len(both) > 2 else np.full(self.up.shape[1], np.nan)
+        return self.numbers.std(axis=0) if len(self.numbers) > 2 else np.full(self.up.shape[1], np.nan)
 
     @property
     def added(self) -> Floats:
@@ -207,38 +207,20 @@ def student_factor(freedom: int) -> float:
     return float(t.ppf(0.975, freedom)) if freedom > 0 else math.nan
 
 
-def reached(
-    drawn: tuple[Replicates, ...], errors: Floats, numbers: Callable[[Floats], Floats]
-) -> Floats:
-    """How far down and up, (2, 4), the four numbers go if the correlation sums are off by as much as makes
-    these errors, the most likely way.
+def middle_of_draws(drawn: tuple[Replicates, ...]) -> Floats:
+    """How far below and above the mean the middle 95 % of all draws lie, (2, 4), with errors brought to their
+    real size.
 
     A number that jumps, such as state complexity where a plateau comes and goes, has a small error on either
-    side of the jump and a large one in between. How far it is from the jump shows when the correlation sums
-    are moved, not in the slope where they are.
-
-    Parameters
-    ----------
-    drawn : as `replicated` returns them
-    errors : (4,) array
-    numbers : function
-        From errors of ln C, (n, m_max, n_eps), to numbers, (n, k).
+    side of the jump, and draws beyond it.
     """
-    near, wide = drawn
-    far = np.zeros((2, len(errors)))
-    if min(near.usable.sum(), wide.usable.sum()) < LEAST_DRAWS:
-        return far
-    some = np.flatnonzero(near.usable)[:MOVED]
-    noise = near.noise.errors(near.draws[some], near.size)
-    both, before = np.concatenate([noise, -noise]), np.concatenate([near.up[some], near.down[some]])
-    towards = near.noise.towards(near.added, wide.added)
-    for i, error in enumerate(errors):
-        if not (error > 0 and towards[i].any()):
-            continue
-        moved = [(numbers(both + way * error * towards[i]) - before)[:, i] for way in (-1, 1)]
-        ends = [float(one[np.isfinite(one)].mean()) for one in moved if np.isfinite(one).any()]
-        far[:, i] = max(0.0, -min(ends, default=0.0)), max(0.0, max(ends, default=0.0))
-    return far
+    mean = drawn[0].mean[: len(QUANTITIES)]
+    off = [(one.numbers[:, : len(QUANTITIES)] - mean) / np.sqrt(SIZE * one.size) for one in drawn]
+    every = np.concatenate(off)
+    if len(every) < 2 * LEAST_DRAWS:
+        return np.zeros((2, len(QUANTITIES)))
+    low, high = np.quantile(every, (0.025, 0.975), axis=0)
+    return np.maximum([-low, high], 0.0)
 
 
 def estimates(

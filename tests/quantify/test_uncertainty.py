@@ -11,11 +11,10 @@ from quantify.decomposition.result import resolved_arguments
 from quantify.quantification.choices import _numbers, vary
 from quantify.quantification.stochastic import soft_stop
 from quantify.quantification.uncertainty import (
-    MOVED,
     Replicates,
     estimates,
+    middle_of_draws,
     quoted_numbers,
-    reached,
     read,
     read_many,
 )
@@ -133,39 +132,29 @@ def test_few_draws_give_the_whole_scatter():
     assert drawn[0].scatter[0] == pytest.approx(np.sqrt(np.mean(drawn[0].half[:, 0] ** 2) / SIZE))
 
 
-def far(number, errors, pairs=400):
-    """`reached` by a number that is a function of how much the pairs of blocks count."""
-    noise = Noise(np.eye(P)[:, :, None], B)  # an error of ln C for every pair of blocks
-    drawn = tuple(replace(one, noise=noise) for one in replicates(number, pairs=pairs))
-    return reached(
-        drawn, np.full(4, errors), lambda e: np.repeat([[number(w)] for w in e[..., 0]], 6, axis=1)
-    )
-
-
-def test_a_linear_number_reaches_as_far_as_its_errors_say():
-    # 400 draws of 136 values: the direction is known to a tenth.
-    assert far(lambda w: 3 + Z @ w, 0.7) == pytest.approx(0.7, rel=0.1)
+def test_the_middle_of_the_draws_of_a_linear_number_is_its_interval():
+    s = np.sqrt(Z @ root(B) @ root(B) @ Z / SIZE)
+    # 3,200 values, opposite ones alike: a quantile of 2.5 % is known to .03 of a standard deviation or so.
+    reach = middle_of_draws(replicates(lambda w: 3 + Z @ w, pairs=800))
+    assert reach == pytest.approx(np.full((2, 4), 1.96 * s), rel=0.06)
 
 
 def test_a_number_beside_a_jump_reaches_over_it():
-    """It jumps by 1 at 2 s, of which the draws see Phi(-2 / sqrt(2)) = .08 below it. If the sums move by 2 s
-    towards the jump, half of the draws are beyond it: .42 more. The other way nearly all of the .08 are gone.
+    """It jumps by 1 where .08 of the draws are beyond, so that its mean is .08 and the middle 95 % reach from
+    0 to 1, brought to the real size of errors.
     """
     s = np.sqrt(variances(Z, B).total)
-
-    def jump(w):
-        return float(Z @ w > 2 * s)
-
-    down, up = far(jump, 2 * error(replicates(jump, pairs=400))[0])[:, 0]
-    assert down == pytest.approx(0.08, abs=0.04) and up == pytest.approx(0.42, abs=0.15)
+    drawn = replicates(lambda w: float(Z @ w > 2 * s), pairs=400)
+    down, up = middle_of_draws(drawn)[:, 0] * np.sqrt(SIZE)
+    assert down == pytest.approx(0.08, abs=0.04) and up == pytest.approx(0.92, abs=0.04)
+    assert up > 3 * 2.131 * error(drawn)[0] / 2
 
 
-def test_few_draws_and_numbers_without_errors_reach_nowhere():
-    assert not far(lambda w: Z @ w, 0.7, pairs=MOVED // 2).any()
-    assert not far(lambda w: Z @ w, 0.0).any()
+def test_few_draws_reach_nowhere():
+    assert not middle_of_draws(replicates(lambda w: Z @ w, pairs=20)).any()
 
 
-def test_an_interval_reaches_as_far_as_errors_or_moved_sums_say():
+def test_an_interval_reaches_as_far_as_errors_or_draws_say():
     sampling, scatter = np.full(4, 0.1), np.full(4, 0.1)
     parts = decompose(correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5))
     usual = 2.131 * 0.1 * np.sqrt(2)  # Student's factor for 15 degrees of freedom
