@@ -52,7 +52,7 @@ METHOD = 7
 """To be raised whenever a number or its error would come out differently."""
 LEAST_RUNS = 8
 """Realisations that a line of the summary rests on at least; fewer say nothing of a standard deviation."""
-HALVED = 4
+HALVED = 20
 """Realisations whose halves are quantified, too."""
 Sampler = Callable[[int, int], np.ndarray]
 

@@ -22,8 +22,9 @@ MAX_OCTAVES = 20
 FEW_PAIRS = 100  # the default grid ends where fewer pairs of two-dimensional vectors are this close
 SMALL_WORK = 5e10  # pairs x dimensions that two cores count in about ten seconds: all of them, no draw needed
 
-# Accuracy of random shares: of this many samples and more, and at best.
+# Accuracy of random shares and effort put into them: of this many samples and more, and at best.
 LONG, LONG_ACCURACY, BEST_ACCURACY = 1_000_000, 0.0015, 0.0005
+LONG_EFFORT = 30.0
 
 
 def correlation_sums(
@@ -37,7 +38,7 @@ def correlation_sums(
     exact: bool = False,
     accuracy: float | None = None,
     min_pairs: float = 1e4,
-    effort: float = 30.0,
+    effort: float | None = None,
     blocks: int | None = None,
     rng: Rng = 0,
     workers: int | None = None,
@@ -75,9 +76,10 @@ def correlation_sums(
         about 4. The error reached is in the result. Default: `share_accuracy`.
     min_pairs : float
         See `accuracy`.
-    effort : float
+    effort : float, optional
         Limit on the candidate pairs per point that one share may look at. Noise in many dimensions would
-        need more for the accuracy asked; it gets what this allows, and a larger `error`.
+        need more for the accuracy asked; it gets what this allows, and a larger `error`. Default:
+        `share_effort`.
     blocks : int, optional
         Number of blocks of the time axis by which counts are kept for error bars; 0 for none. Default: 16,
         and 0 in exact mode.
@@ -119,7 +121,8 @@ def correlation_sums(
     check_whole("m_max", m_max, 1)
     if accuracy is not None:
         check_positive("accuracy", accuracy)
-    check_positive("effort", effort)
+    if effort is not None:
+        check_positive("effort", effort)
     if theiler is None:
         theiler = theiler_window(x.T)
     check_whole("theiler", theiler, 0)
@@ -148,6 +151,7 @@ def correlation_sums(
         close, pairs, examined, C, error = count_all(problem, rng, workers, progress)
     else:
         accuracy = share_accuracy(n_samples) if accuracy is None else accuracy
+        effort = share_effort(n_samples) if effort is None else effort
         target = SamplingTarget(accuracy, min_pairs, effort)
         close, pairs, examined, C, error = count_shares(problem, target, rng, workers, progress)
     keep = len(grid)
@@ -170,7 +174,7 @@ def correlation_sums(
             "mode": "all pairs" if every_pair else "random shares",
             "accuracy": 0.0 if every_pair else accuracy,
             "min_pairs": min_pairs,
-            "effort": effort,
+            "effort": 0.0 if every_pair else effort,
             "blocks": n_blocks,
             "eps": "given" if eps is not None else f"{POINTS_PER_OCTAVE} per octave from the data's range",
         },
@@ -185,6 +189,13 @@ def share_accuracy(n: int) -> float:
     over draws is proportional to the accuracy. A million samples leave no time for the finest one.
     """
     return float(np.clip(LONG_ACCURACY * np.sqrt(n / LONG), BEST_ACCURACY, LONG_ACCURACY))
+
+
+def share_effort(n: int) -> float:
+    """The effort that looks at the same number of candidate pairs whatever the length of the series; not less
+    for a long one.
+    """
+    return LONG_EFFORT * max(1.0, LONG / n)
 
 
 def _check_grid(eps: ArrayLike, resolution: float) -> Floats:
