@@ -254,11 +254,11 @@ def _cell(number: dict[str, Any] | None) -> str:
     )
 
 
-def write_table(systems: list[dict[str, Any]]) -> None:
-    """Put the table into its place in the document."""
-    before, rest = DOCUMENT.read_text().split("<!-- calibration -->\n", 1)
+def fill(mark: str, table: str) -> None:
+    """Put a table into its place in the document."""
+    before, rest = DOCUMENT.read_text().split(f"<!-- {mark} -->\n", 1)
     after = rest.split("<!-- end -->", 1)[1]
-    DOCUMENT.write_text(f"{before}<!-- calibration -->\n{table(systems)}\n<!-- end -->{after}")
+    DOCUMENT.write_text(f"{before}<!-- {mark} -->\n{table}\n<!-- end -->{after}")
 
 
 def main() -> None:
@@ -299,7 +299,7 @@ def main() -> None:
         raise SystemExit(f"no system has {LEAST_RUNS} realisations of method {METHOD}: nothing is written")
     summary = {"command": "python benchmarks/calibration.py", "method": METHOD, "systems": systems}
     (RESULTS / "calibration.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
-    write_table(systems)
+    fill("calibration", table(systems))
 
 
 if __name__ == "__main__":

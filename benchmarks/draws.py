@@ -4,8 +4,8 @@ Usage: python benchmarks/draws.py [--n 100000 200000 1000000] [--draws 20] [--sy
        python benchmarks/draws.py --recording hexapod.npy --tau 4 --m-max 25
 
 For each system and length, or for a recording's first samples, docs/results/draws.json gets how far E_core, D
-and the ends of the range scatter over the draws, beside the sampling error that is reported with them. What
-was measured before stays.
+and the ends of the range scatter over the draws, beside the sampling error that is reported with them, and
+the document its table. What was measured before stays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from calibration import RESULTS, SYSTEMS
+from calibration import RESULTS, SYSTEMS, fill
 
 from quantify import quantify
 from quantify.delays import choose_delay
@@ -48,6 +48,17 @@ def scatter(name: str, x: np.ndarray, draws: int, tau: int, m_max: int) -> dict[
     return found
 
 
+def table(rows: list[dict[str, Any]]) -> str:
+    """The scatter over the draws for the documents, claimed errors in parentheses."""
+    head = ("series", "m_max", "samples", "draws", "CPU s", "E_core", "D", "ends of the range, octaves")
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for row in sorted(rows, key=lambda row: (row["n"], row["system"])):
+        cells = [row["system"], str(row["m_max"]), f"{row['n']:,}", str(row["draws"]), f"{row['cpu']:.0f}"]
+        cells += [f"{row[name]['sd']:.3f} ({row[name]['claimed']:.3f})" for name in ("E_core", "D")]
+        lines.append("| " + " | ".join([*cells, "{:.2f}, {:.2f}".format(*row["range"])]) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, nargs="+", default=[100_000, 200_000, 1_000_000])
@@ -72,6 +83,7 @@ def main() -> None:
             rows.append(scatter(name, x, options.draws, tau, options.m_max))
             print(rows[-1], flush=True)
             OUTPUT.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+            fill("draws", table(rows))
 
 
 if __name__ == "__main__":

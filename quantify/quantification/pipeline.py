@@ -26,8 +26,8 @@ from quantify.quantification.choices import vary
 from quantify.quantification.result import Quantification
 from quantify.quantification.stochastic import stochastic_below, with_limits
 from quantify.quantification.uncertainty import (
+    errors_down_and_up,
     estimates,
-    middle_of_draws,
     of_shorter,
     over_s_min,
     quoted_numbers,
@@ -349,8 +349,8 @@ def _assemble(
     freedom = sums.blocks.noise.freedom if replicates and sums.blocks is not None else 0
     swept = {"s_min": over_s_min(sums, parts, eps_range, region)}
     quoted, sampling = quoted_numbers(quoted, drawn)
-    reach = middle_of_draws(drawn) if drawn is not None and quoted.default else 0.0
-    found = estimates(parts, quoted, sampling, freedom, (varied or {}) | swept, tau_scatter, reach)
+    sides = errors_down_and_up(drawn) if drawn is not None and quoted.default else None
+    found = estimates(parts, quoted, sampling, freedom, (varied or {}) | swept, tau_scatter, sides)
     result = Quantification(
         E_state=found["E_state"],
         E_mem=found["E_mem"],

@@ -5,8 +5,8 @@ alike, and each time everything is done anew, the choice of the ranges included.
 choices, and the numbers of one series jump where a choice tips over. Their mean over the draws does not: it
 is the number to quote (Efron 2014, "Estimation and accuracy after model selection": bagging), and its
 standard error is what it owes to the pairs of blocks of the series, by regression on how much they counted in
-the draws. Student's factor for the number of blocks makes that a 95 % interval, which holds at least the
-middle 95 % of the draws as well: a number that hardly moves here may move a lot a little farther on.
+the draws. It tells how the number moves here; it may move a lot a little farther on, and the middle 95 % of
+the draws tell of that, down and up. Half the variance of the 95 % interval is taken from either.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from quantify.quantification_data import QUANTITIES, Estimate
 LEAST_ERROR = 0.001
 # Draws of each size that make a regression worth while.
 LEAST_DRAWS = 50
+NORMAL = 1.96
+"""Standard deviations on either side of the middle 95 % of a normal distribution."""
 
 Span = tuple[float, float] | None
 
@@ -207,9 +209,9 @@ def student_factor(freedom: int) -> float:
     return float(t.ppf(0.975, freedom)) if freedom > 0 else math.nan
 
 
-def middle_of_draws(drawn: tuple[Replicates, ...]) -> Floats:
-    """How far below and above the mean the middle 95 % of all draws lie, (2, 4), with errors brought to their
-    real size.
+def errors_down_and_up(drawn: tuple[Replicates, ...]) -> Floats | None:
+    """Standard errors down and up, (2, 4), by which the middle 95 % of all draws lie around the mean, with
+    drawn errors brought to their real size; None if there are few draws.
 
     A number that jumps, such as state complexity where a plateau comes and goes, has a small error on either
     side of the jump, and draws beyond it.
@@ -218,8 +220,8 @@ def middle_of_draws(drawn: tuple[Replicates, ...]) -> Floats:
     off = [(one.numbers[:, : len(QUANTITIES)] - mean) / np.sqrt(SIZE * one.size) for one in drawn]
     every = np.concatenate(off)
     if len(every) < 2 * LEAST_DRAWS:
-        return np.zeros((2, len(QUANTITIES)))
-    low, high = np.quantile(every, (0.025, 0.975), axis=0)
+        return None
+    low, high = np.quantile(every, (0.025, 0.975), axis=0) / NORMAL
     return np.maximum([-low, high], 0.0)
 
 
@@ -230,7 +232,7 @@ def estimates(
     freedom: int,
     choices: dict[str, Floats],
     tau_scatter: Floats | float = 0.0,
-    reach: Floats | float = 0.0,
+    sides: Floats | None = None,
 ) -> dict[str, Estimate]:
     """The four numbers with their uncertainties.
 
@@ -241,7 +243,7 @@ def estimates(
     freedom : degrees of freedom of the sampling error
     choices : what other choices of the method add to each number, by name of the choice, (k, 4) arrays
     tau_scatter : standard errors that the numbers owe to a delay chosen from the data
-    reach : how far down and up the intervals reach at least, a delay chosen from the data aside, (2, 4)
+    sides : errors down and up by the draws, a delay chosen from the data aside (`errors_down_and_up`)
     """
     factor = student_factor(freedom)
     local_D = -np.gradient(parts.E_raw, np.log(parts.eps))
@@ -249,13 +251,16 @@ def estimates(
     spread = [quoted.E_state_sd, quoted.E_mem_sd, quoted.E_core_sd]
     spread.append(float(np.std(local_D[inside], ddof=1)) if inside.sum() > 1 else 0.0)
     scatter = np.broadcast_to(tau_scatter, len(QUANTITIES))
-    reach = np.broadcast_to(reach, (2, len(QUANTITIES)))
+    sides = np.broadcast_to(sampling if sides is None else sides, (2, len(QUANTITIES)))
     found = {}
     for i, name in enumerate(QUANTITIES):
         value, error = getattr(quoted, name), math.nan
         if np.isfinite(sampling[i]):
             error = max(math.hypot(float(sampling[i]), float(scatter[i])), LEAST_ERROR)
-        down, up = (max(factor * error, math.hypot(far, factor * scatter[i])) for far in reach[:, i])
+        down, up = (
+            factor * max(math.sqrt((sampling[i] ** 2 + side**2) / 2 + scatter[i] ** 2), LEAST_ERROR)
+            for side in sides[:, i]
+        )
         moved = {choice: _interval(value, added[:, i]) for choice, added in choices.items()}
         found[name] = Estimate(
             value=value,

@@ -12,8 +12,8 @@ from quantify.quantification.choices import _numbers, vary
 from quantify.quantification.stochastic import soft_stop
 from quantify.quantification.uncertainty import (
     Replicates,
+    errors_down_and_up,
     estimates,
-    middle_of_draws,
     quoted_numbers,
     read,
     read_many,
@@ -132,36 +132,40 @@ def test_few_draws_give_the_whole_scatter():
     assert drawn[0].scatter[0] == pytest.approx(np.sqrt(np.mean(drawn[0].half[:, 0] ** 2) / SIZE))
 
 
-def test_the_middle_of_the_draws_of_a_linear_number_is_its_interval():
+def test_the_draws_of_a_linear_number_lie_around_it_by_its_error():
     s = np.sqrt(Z @ root(B) @ root(B) @ Z / SIZE)
     # 3,200 values, opposite ones alike: a quantile of 2.5 % is known to .03 of a standard deviation or so.
-    reach = middle_of_draws(replicates(lambda w: 3 + Z @ w, pairs=800))
-    assert reach == pytest.approx(np.full((2, 4), 1.96 * s), rel=0.06)
+    sides = errors_down_and_up(replicates(lambda w: 3 + Z @ w, pairs=800))
+    assert sides == pytest.approx(np.full((2, 4), s), rel=0.06)
 
 
-def test_a_number_beside_a_jump_reaches_over_it():
+def test_the_draws_of_a_number_beside_a_jump_reach_over_it():
     """It jumps by 1 where .08 of the draws are beyond, so that its mean is .08 and the middle 95 % reach from
     0 to 1, brought to the real size of errors.
     """
     s = np.sqrt(variances(Z, B).total)
     drawn = replicates(lambda w: float(Z @ w > 2 * s), pairs=400)
-    down, up = middle_of_draws(drawn)[:, 0] * np.sqrt(SIZE)
+    down, up = errors_down_and_up(drawn)[:, 0] * 1.96 * np.sqrt(SIZE)
     assert down == pytest.approx(0.08, abs=0.04) and up == pytest.approx(0.92, abs=0.04)
-    assert up > 3 * 2.131 * error(drawn)[0] / 2
 
 
-def test_few_draws_reach_nowhere():
-    assert not middle_of_draws(replicates(lambda w: Z @ w, pairs=20)).any()
+def test_few_draws_have_no_sides():
+    assert errors_down_and_up(replicates(lambda w: Z @ w, pairs=20)) is None
 
 
-def test_an_interval_reaches_as_far_as_errors_or_draws_say():
+def test_an_interval_has_half_its_variance_by_the_error_and_half_by_the_draws():
     sampling, scatter = np.full(4, 0.1), np.full(4, 0.1)
     parts = decompose(correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5))
-    usual = 2.131 * 0.1 * np.sqrt(2)  # Student's factor for 15 degrees of freedom
-    reach = np.array([[0.0] * 4, [1.0] * 4])
-    core = estimates(parts, RANGE, sampling, 15, {}, scatter, reach)["E_core"]
-    assert core.value - core.interval[0] == pytest.approx(usual, rel=1e-3)
-    assert core.interval[1] - core.value == pytest.approx(np.hypot(1.0, 2.131 * 0.1), rel=1e-3)
+    factor = 2.131  # Student's for 15 degrees of freedom
+    sides = np.array([[0.1] * 4, [1.0] * 4])
+    core = estimates(parts, RANGE, sampling, 15, {}, scatter, sides)["E_core"]
+    assert core.sampling == pytest.approx(0.1 * np.sqrt(2))
+    assert core.value - core.interval[0] == pytest.approx(factor * 0.1 * np.sqrt(2), rel=1e-3)
+    assert core.interval[1] - core.value == pytest.approx(factor * np.sqrt(1.01 / 2 + 0.01), rel=1e-3)
+    without = estimates(parts, RANGE, sampling, 15, {})["E_core"]
+    assert without.interval[1] - without.value == pytest.approx(factor * 0.1, rel=1e-3)
+    least = estimates(parts, RANGE, np.zeros(4), 15, {}, 0.0, np.zeros((2, 4)))["E_core"]
+    assert least.interval[1] - least.value == pytest.approx(factor * 0.001, rel=1e-3)
 
 
 @pytest.mark.parametrize(("given", "region"), [(None, True), (None, False), ((0.05, 0.3), True)])
