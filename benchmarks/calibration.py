@@ -222,9 +222,12 @@ def table(systems: list[dict[str, Any]]) -> str:
         core = numbers.get("E_core")
         cells = [row["system"] + (" \\*" if row["system"] in UNSEEN else ""), f"{row['n']:,}"]
         cells += [str(row["realisations"]), f"{row['none']:.0%}".replace("%", " %")]
-        cells += [f"{core['mean']:.3f}", f"{core['sd']:.3f}"] if core else ["", ""]
-        cells += [_cell(numbers.get(name)) for name in ("E_core", "E_state", "E_mem", "D")]
-        cells.append("" if core is None or core["halves"] is None else f"{core['halves']:.2f}")
+        if row["system"] in CONTROLS or core is None:
+            cells += [""] * 7
+        else:
+            cells += [f"{core['mean']:.3f}", f"{core['sd']:.3f}"]
+            cells += [_cell(numbers.get(name)) for name in ("E_core", "E_state", "E_mem", "D")]
+            cells.append("" if core["halves"] is None else f"{core['halves']:.2f}")
         lines.append("| " + " | ".join(cells) + " |")
     names = ("E_core", "E_state", "E_mem", "D")
     systems = [row for row in systems if row["system"] not in CONTROLS]
