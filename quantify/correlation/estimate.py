@@ -23,7 +23,7 @@ FEW_PAIRS = 100  # the default grid ends where fewer pairs of two-dimensional ve
 SMALL_WORK = 5e10  # pairs x dimensions that two cores count in about ten seconds: all of them, no draw needed
 
 # Accuracy of random shares and effort put into them: of this many samples and more, and at best.
-LONG, LONG_ACCURACY, BEST_ACCURACY = 1_000_000, 0.0015, 0.0005
+LONG, LONG_ACCURACY, BEST_ACCURACY = 1_000_000, 0.001, 0.0005
 LONG_EFFORT = 30.0
 
 
@@ -188,7 +188,7 @@ def share_accuracy(n: int) -> float:
     A random share moves state complexity most, which rests on short plateaus at large scales. Its scatter
     over draws is proportional to the accuracy. A million samples leave no time for the finest one.
     """
-    return float(np.clip(LONG_ACCURACY * np.sqrt(n / LONG), BEST_ACCURACY, LONG_ACCURACY))
+    return float(np.clip(LONG_ACCURACY * (n / LONG) ** 0.25, BEST_ACCURACY, LONG_ACCURACY))
 
 
 def share_effort(n: int) -> float:

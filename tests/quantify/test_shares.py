@@ -8,7 +8,7 @@ import pytest
 from quantify.correlation import correlation_sums, random_pairs
 from quantify.correlation.choose_shares import SamplingTarget, groups
 from quantify.correlation.combine_shares import Share
-from quantify.correlation.estimate import share_accuracy
+from quantify.correlation.estimate import share_accuracy, share_effort
 from quantify.correlation.pairs import PairProblem, Threads
 from quantify.correlation.random_pairs import draw_pairs
 from quantify.correlation.strips import count_in_classes
@@ -146,7 +146,8 @@ def test_shares_are_surer_where_entropies_are_small() -> None:
 
 def test_shares_of_a_shorter_series_are_surer() -> None:
     """For they take no longer: fewer points are to be sorted, and more often all pairs are counted."""
-    assert share_accuracy(10**7) == share_accuracy(10**6) == 2 * share_accuracy(250_000) == 0.0015
+    assert share_accuracy(10**7) == share_accuracy(10**6) == 0.001
+    assert share_accuracy(10**6 // 16) == 0.0005 and share_effort(10**6 // 16) == 16 * share_effort(10**7)
     x = Henon().sample(12_000, 2)[:, 0]
     eps = geometric(1.0, 3, 8)
     usual, rough = (random_shares(x, tau=1, m_max=2, eps=eps, theiler=5, accuracy=a) for a in (None, 0.01))
