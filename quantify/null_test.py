@@ -67,7 +67,8 @@ class NullTest:
     sds : float
         The excess in standard deviations of what it is under the null.
     p : float
-        Rank p-value, (r + 1) / (n + 1), where r surrogates lie at least as far out as the series.
+        Rank p-value, (r + 1) / (n + 1), where r surrogates lie at least as far out as the series. Where
+        making a surrogate changes the number by itself, the larger one of those of number and change.
     side : str
         What counts as far out: "two-sided" from the median of all, "more" or "less" than others.
     n : int
@@ -223,8 +224,10 @@ def null_tests(
     joints, a pseudo-periodic or twin surrogate jumps; this alone changes every number a little, so that the
     series would stand out among its surrogates for no good reason. Therefore the change is compared, not the
     number: T(series) - T(its surrogate) beside T(surrogate) - T(surrogate of the surrogate), each made in
-    the same way. If the series is what the null hypothesis says, the first change is like the others. Of a
-    cycle that is sampled finely only every so many samples are used, so that the delay has about five.
+    the same way. If the series is what the null hypothesis says, the first change is like the others. That is
+    so but for small differences: a surrogate has its joints already where its own surrogates get theirs. So
+    the number must stand out as well, and p is the larger one of the two. Of a cycle that is sampled finely
+    only every so many samples are used, so that the delay has about five.
 
     Parameters
     ----------
@@ -349,6 +352,17 @@ def _numbers(sums: list[CorrelationSums], lo: float, decomposition: dict[str, An
     }
 
 
+def _rank_p(values: Floats, side: Side) -> float:
+    """Share of the values, the first included, that lie at least as far out as the first; NaN if it has none.
+
+    A surrogate without a value counts as far out.
+    """
+    if not math.isfinite(values[0]):
+        return math.nan
+    out = {"two-sided": np.abs(values - np.median(values)), "more": values, "less": -values}[side]
+    return float(np.mean(~(out < out[0])))
+
+
 def _ranked(
     values: Floats, twice: bool, statistic: str, lo: float, cut: float, made: dict[str, Any]
 ) -> NullTest:
@@ -360,13 +374,7 @@ def _ranked(
     null_mean, null_sd = float(first[1:].mean()), float(first[1:].std(ddof=1))
     excess = float(first[0]) - null_mean - offset
     sd = float(compared[1:].std(ddof=1))
-    out = {
-        "two-sided": np.abs(compared - np.median(compared)),
-        "more": compared,
-        "less": -compared,
-    }[made["side"]]
-    # A surrogate without a value counts as far out, and a series without one has no p-value.
-    p = float(np.sum(~(out < out[0])) / (n + 1)) if math.isfinite(out[0]) else math.nan
+    p = max(_rank_p(one, made["side"]) for one in ((compared, first) if twice else (first,)))
     return NullTest(
         statistic=statistic,
         value=float(first[0]),

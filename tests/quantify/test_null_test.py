@@ -41,6 +41,9 @@ def test_changes_are_compared_where_surrogates_are_made_twice():
     assert plain.offset == pytest.approx(1.0) and plain.excess == pytest.approx(0.0) and plain.p == 1.0
     more = ranked([4.5, *others, 1.5, *(others - np.linspace(0.9, 1.1, 19))], twice=True)
     assert more.p == 1 / 20 and more.excess == pytest.approx(2.0)
+    # The change stands out, the number does not, and the other way round.
+    assert ranked([1.5, *others, 9.5, *(others - np.linspace(0.9, 1.1, 19))], twice=True).p > 0.5
+    assert ranked([4.5, *others, 3.5, *(others - 1)], twice=True).p > 0.5
 
 
 @pytest.mark.parametrize("side", ["two-sided", "more", "less"])
