@@ -36,9 +36,9 @@ def scatter(name: str, x: np.ndarray, draws: int, tau: int, m_max: int) -> dict[
     found["mode"] = results[0].sums.settings["mode"]
     found |= {"cpu": round(seconds, 1), "regions": sum(r.scaling_region for r in results)}
     for quantity in ("E_core", "D"):
-        values = np.array([getattr(r, quantity).value for r in results])
-        errors = np.array([getattr(r, quantity).sampling for r in results])
-        found[quantity] = {
+        some = [e for r in results if math.isfinite((e := getattr(r, quantity)).value)]
+        values, errors = np.array([(e.value, e.sampling) for e in some]).reshape(-1, 2).T
+        found[quantity] = len(some) > 1 and {
             "mean": round(float(values.mean()), 4),
             "sd": round(float(values.std(ddof=1)), 4),
             "claimed": round(float(np.sqrt(np.mean(errors**2))), 4),
@@ -50,11 +50,13 @@ def scatter(name: str, x: np.ndarray, draws: int, tau: int, m_max: int) -> dict[
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The scatter over the draws for the documents, claimed errors in parentheses."""
-    head = ("series", "m_max", "samples", "draws", "CPU s", "E_core", "D", "ends of the range, octaves")
+    head = ("series", "m_max", "samples", "draws", "with a region", "CPU s", "E_core", "D", "ends, octaves")
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for row in sorted(rows, key=lambda row: (row["n"], row["system"])):
-        cells = [row["system"], str(row["m_max"]), f"{row['n']:,}", str(row["draws"]), f"{row['cpu']:.0f}"]
-        cells += [f"{row[name]['sd']:.3f} ({row[name]['claimed']:.3f})" for name in ("E_core", "D")]
+        cells = [row["system"], str(row["m_max"]), f"{row['n']:,}", str(row["draws"])]
+        cells += [str(row["regions"]), f"{row['cpu']:.0f}"]
+        for name in ("E_core", "D"):
+            cells.append(f"{row[name]['sd']:.3f} ({row[name]['claimed']:.3f})" if row[name] else "")
         lines.append("| " + " | ".join([*cells, "{:.2f}, {:.2f}".format(*row["range"])]) + " |")
     return "\n".join(lines)
 
