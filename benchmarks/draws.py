@@ -38,11 +38,13 @@ def scatter(name: str, x: np.ndarray, draws: int, tau: int, m_max: int) -> dict[
     for quantity in ("E_core", "D"):
         some = [e for r in results if math.isfinite((e := getattr(r, quantity)).value)]
         values, errors = np.array([(e.value, e.sampling) for e in some]).reshape(-1, 2).T
-        found[quantity] = len(some) > 1 and {
-            "mean": round(float(values.mean()), 4),
-            "sd": round(float(values.std(ddof=1)), 4),
-            "claimed": round(float(np.sqrt(np.mean(errors**2))), 4),
-        }
+        found[quantity] = None  # fewer than two draws have a region, and so a dimension
+        if len(some) > 1:
+            found[quantity] = {
+                "mean": round(float(values.mean()), 4),
+                "sd": round(float(values.std(ddof=1)), 4),
+                "claimed": round(float(np.sqrt(np.mean(errors**2))), 4),
+            }
     ends = np.array([[math.log2(r.range.lo), math.log2(r.range.hi)] for r in results])
     found["range"] = ends.std(axis=0, ddof=1).round(3).tolist()
     return found
