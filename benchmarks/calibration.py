@@ -86,7 +86,7 @@ def jumping_hexapod(n: int, seed: int) -> np.ndarray:
     from experiments.runfiles.library import find_behaviour
     from experiments.runfiles.run_file import open_run_file
 
-    with open_run_file(find_behaviour("hexapod-jump")) as run:
+    with open_run_file(find_behaviour("hexapod-jump", "mujoco")) as run:
         (frozen,), changes, robot = run.frozen.values(), run.config["body"], run.robot
         body = make_body(robot, changes)
     try:

@@ -531,6 +531,32 @@ def correlation_counts(series, tau, m_max, eps, theiler):
     return counts, total
 
 
+def bundle_counts(series, tau, m_max, eps, theiler, bundles):
+    """Pairs at most eps apart, (m_max, n_eps), in bundles of diagonals, and how many there are: one by one.
+
+    A bundle is (one, two, begin, end, lag, width).
+    """
+    x = np.asarray(series, dtype=np.float64)
+    x = x.reshape(len(x), -1)
+    n = len(x) - (m_max - 1) * tau
+    eps = np.asarray(eps)
+    counts = np.zeros((m_max, len(eps)), np.int64)
+    total = 0
+    for one, two, begin, end, lag, width in bundles:
+        for k in range(begin, end):
+            for step in range(lag, lag + width):
+                i, j = k * tau + one, (k + step) * tau + two
+                if j >= n:
+                    continue
+                assert j - i > theiler
+                total += 1
+                distance = 0.0
+                for m in range(m_max):
+                    distance = max(distance, np.abs(x[i + m * tau] - x[j + m * tau]).max())
+                    counts[m] += distance <= eps
+    return counts, total
+
+
 # ---- the gate for data
 
 

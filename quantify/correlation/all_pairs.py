@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from quantify.aliases import Counts, Progress
+from quantify.aliases import Counts, Floats, Progress
 from quantify.correlation.bins import CELL_SHIFT, LEAST, MAX_BINS, UNSETTLED, make_bins, make_cells
 from quantify.correlation.bit_kernels import LANES, STRIDE, intersect_and_count, lanes_above, lowest_bit
 from quantify.correlation.pairs import Counted, PairProblem
@@ -33,16 +33,11 @@ def count_all(
     """Count all pairs at every scale. Chance decides in which way, not what is counted."""
     x, eps, m_max = problem.x, problem.eps, problem.m_max
     counts = problem.no_counts()
-    gaps = np.abs(np.diff(rng.choice(x, (20_000, 2), axis=1), axis=2)).max(axis=0)[:, 0]
-    C_1 = np.searchsorted(np.sort(gaps), eps, side="right") / len(gaps)  # rough, to plan the work by
     tasks: list[tuple[range, slice, int, Any]] = []
+    whole = 0, problem.n, problem.n
     for first in range(0, len(eps), MAX_BINS):
         part = slice(first, first + MAX_BINS)
-        # Measured costs in ns per pair: a word pass per scale against a walk along each close pair.
-        k = np.arange(len(eps[part]) + 1)
-        words = k * (0.010 + 0.0026 * m_max)
-        walks = np.append(C_1[part], 0.0) * (2.5 + 0.3 * m_max)
-        n_large = int(np.argmin(words + walks))
+        n_large = scales_by_words(x, eps[part], m_max, rng)
         look_up = make_cells(x, eps[part], LANES), make_bins(eps[part]), len(eps[part])
         tasks += [(lags, part, n_large, look_up) for lags in _lag_ranges(problem.n, problem.theiler)]
 
@@ -51,7 +46,9 @@ def count_all(
         found = problem.no_counts(n_bins=len(eps[part]))
         for lag in lags:
             n_lags = min(lags.step, problem.n - lag)
-            count_lags(x, look_up, problem.tau, m_max, lag, n_lags, n_large, problem.block_length, found)
+            count_lags(
+                x, look_up, problem.tau, m_max, (lag, n_lags), whole, n_large, problem.block_length, found
+            )
         return part, found
 
     with ThreadPoolExecutor(workers) as pool:
@@ -62,6 +59,16 @@ def count_all(
     pairs = counts.sum(axis=(0, 1))
     examined = np.full(pairs.shape, problem.all_pairs)
     return Counted(counts.astype(float), pairs, examined, pairs / problem.all_pairs, np.zeros(pairs.shape))
+
+
+def scales_by_words(x: Floats, eps: Floats, m_max: int, rng: np.random.Generator) -> int:
+    """Number of scales, from the largest, that are counted by words: 64 pairs at once, close or not."""
+    gaps = np.abs(np.diff(rng.choice(x, (20_000, 2), axis=1), axis=2)).max(axis=0)[:, 0]
+    C_1 = np.searchsorted(np.sort(gaps), eps, side="right") / len(gaps)  # rough, to plan the work by
+    # Measured costs in ns per pair: a word pass per scale against a walk along each close pair.
+    words = np.arange(len(eps) + 1) * (0.010 + 0.0026 * m_max)
+    walks = np.append(C_1, 0.0) * (2.5 + 0.3 * m_max)
+    return int(np.argmin(words + walks))
 
 
 def _lag_ranges(n: int, theiler: int, n_ranges: int = 64) -> Iterator[range]:
@@ -220,23 +227,26 @@ def _fill_valid(valid, size, n_lags, end, edge, part):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True)
-def count_lags(x, look_up, tau, m_max, lag, n_lags, n_large, block_length, counts):  # type: ignore[no-untyped-def]
-    """Add the close pairs of the lags lag .. lag + n_lags - 1 to `counts`.
+def count_lags(x, look_up, tau, m_max, lags, ends, n_large, block_length, counts):  # type: ignore[no-untyped-def]
+    """Add the close pairs of some neighbouring lags to `counts`.
 
     Parameters
     ----------
     x : (d, N) float64
     look_up : Cells of x, with 64 samples of padding, so that all lanes can be filled everywhere; Bins; and
         the number of scales
-    n_lags : at most 64
+    lags : the first one, and how many: at most 64
+    ends : where earlier points begin and end, and where later ones end
     n_large : number of scales, from the largest, that are counted by words
     block_length : samples per block of the time axis
     counts : (B, B, m_max, n_bins) int64, modified
-        Close pairs by block of the earlier and of the later point.
+        Close pairs by block of the earlier and of the later point; block B is block 0 again.
     """
     cells, bins, n_bins = look_up
+    lag, n_lags = lags
+    start, end, n = ends
+    B = len(counts)
     halo = (m_max - 1) * tau
-    n = x.shape[1] - halo
     chunk = max(CHUNK, -(-halo // STRIDE) * STRIDE)  # a halo is moved on, so it should not be the most of it
     scratch = np.empty(LANES, np.float32), np.empty(LANES, np.int32), np.empty(1)
     rows = np.empty((chunk + halo, LANES), np.int8)
@@ -247,14 +257,13 @@ def count_lags(x, look_up, tau, m_max, lag, n_lags, n_large, block_length, count
     valid = np.empty(chunk, np.uint64)
     histogram = np.zeros((m_max, n_bins + 1), np.int64)
     filled = 0  # rows that hold the bins of times start, start + 1, ...
-    start = 0
-    while start < n - lag:
+    while start < min(n - lag, end):
         # A chunk ends where a block of the earlier point ends, and where the later point of the first or
         # of the last lane enters another block; in between, lanes belong to two blocks.
         block = start // block_length
         later = (start + lag) // block_length
         edge = (later + 1) * block_length - lag
-        stop = min(start + chunk, n - lag, (block + 1) * block_length, edge)
+        stop = min(start + chunk, n - lag, end, (block + 1) * block_length, edge)
         if start < edge - (LANES - 1):
             stop = min(stop, edge - (LANES - 1))
         size = stop - start
@@ -264,7 +273,7 @@ def count_lags(x, look_up, tau, m_max, lag, n_lags, n_large, block_length, count
         strides = -(-size // STRIDE) * STRIDE
         for part in range(2 if edge < min(stop + LANES - 1, n - lag) else 1):
             _fill_valid(valid[:strides], size, min(n_lags, LANES), n - lag - start, edge - start, part)
-            target = counts[block, later + part]
+            target = counts[block % B, (later + part) % B]
             _count_by_words(words, valid[:strides], tau, n_large, joint[:strides], target)
             if n_large < n_bins:
                 _count_by_walking(rows, words[n_large + 1], valid[:size], tau, n_large, histogram)

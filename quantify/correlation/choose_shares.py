@@ -9,6 +9,7 @@ import numpy as np
 from quantify.aliases import Counts, Floats, Progress
 from quantify.correlation.bins import MAX_BINS
 from quantify.correlation.combine_shares import Share, join_group, link_ranges, monotone
+from quantify.correlation.diagonals import draw_diagonals
 from quantify.correlation.pairs import Counted, PairProblem, Threads
 from quantify.correlation.random_pairs import draw_pairs
 from quantify.correlation.strips import count_in_classes
@@ -27,6 +28,9 @@ SORT_COST, LOOK_COST, PAIR_COST, DIMENSION_COST = 100.0, 5.0, 25.0, 5.0
 # series does, and short plateaus there decide on state complexity: down to so many times finer. The second
 # pair is for the searches that begin with dimension 1 or 2, whose errors do most and whose pairs cost least.
 PLAIN, FINEST = (6.0, 8.0), (0.4, 0.25)
+ON_DIAGONALS = 80.0  # pairs on diagonals per pair that a search may look at: five to ten seconds of one core
+LEAST_STEPS = 1024  # of tau that a series must have for its diagonals
+WORTH = 16.0  # a search is begun where its variance is so many times smaller than that of the diagonals
 GROUP_PAIRS = 200_000  # counted per range of scales by a group whose dimensions have equally many
 
 
@@ -59,11 +63,6 @@ class SamplingTarget:
         variance = float(self.variance(expected / problem.all_pairs, m_lo))
         needed = int(1 + (LINKED if linked else 1) * variance * max(expected, self.min_pairs))
         return min(max(needed, self.affordable(crowd, problem.n)), max(problem.n // 4, 1))
-
-    def scales_settled_by(self, total: Counts, m_lo: int, examined: float) -> int:
-        """Number of scales, from the largest one, at which so many random pairs are enough if linked."""
-        enough = LINKED * self.variance(total / examined, m_lo) * total >= 1
-        return min(int(np.append(enough, False).argmin()), len(total) - 1)
 
     def affordable(self, crowd: float, n: int) -> int:
         """Smallest number of classes that keeps within the effort."""
@@ -112,9 +111,9 @@ def count_shares(
 ) -> Counted:
     """Count close pairs in random shares that are just large enough.
 
-    Large scales, where many pairs are close, need only some pairs drawn at random. Below, for a group of
-    dimensions and a range of scales, points are put into random classes, and pairs are counted inside classes
-    (see `strips`). Below the scale where all pairs are needed, the rest of the scales is counted in one go.
+    Scales where many pairs are close need only those on some diagonals. Below, for a group of dimensions and
+    a range of scales, points are put into random classes, and pairs are counted inside classes (see
+    `strips`). Below the scale where all pairs are needed, the rest of the scales is counted in one go.
     """
     m_max, n_eps = problem.m_max, len(problem.eps)
     split = np.zeros((problem.n_blocks, problem.n_blocks, m_max, n_eps))
@@ -123,7 +122,11 @@ def count_shares(
     C = np.zeros((m_max, n_eps))
     error = np.full((m_max, n_eps), np.nan)
     with Threads(workers) as threads:
-        rough = draw_pairs(problem, rng, threads)
+        if problem.n >= LEAST_STEPS * problem.tau:
+            half = progress and (lambda done, total: progress(done, 2 * total))
+            rough = draw_diagonals(problem, ON_DIAGONALS * target.effort * problem.n, rng, threads, half)
+        else:
+            rough = draw_pairs(problem, rng, threads)
         plan = Plan(problem, target, rough)
         todo = groups(problem.n, rough.total)[::-1]
         # From the largest dimensions down: the rarer the close pairs, the larger the share and the surer the
@@ -136,16 +139,14 @@ def count_shares(
             known = np.zeros((2, n_eps))  # C of m_lo and m_hi, as far as counted
             k_lo = 0
             while k_lo < n_eps:
-                k_hi = (
-                    target.scales_settled_by(rough.total[m_hi - 1], m_lo, rough.examined) if k_lo == 0 else 0
-                )
+                k_hi = plan.settled((m_lo, m_hi)) if k_lo == 0 else 0
                 if k_hi > 0:
                     share = rough.part(slice(m_lo - 1, m_hi), slice(0, k_hi + 1))
                 else:
                     k_hi, share = plan.count_range((m_lo, m_hi), k_lo, known, rng, threads)
                 shares.append(share)
                 size, inside = own.stop - own.start, slice(0, k_hi - k_lo)
-                pairs[own, k_lo:k_hi] = share.total[:size, inside]
+                pairs[own, k_lo:k_hi] = np.rint(share.total[:size, inside])
                 examined[own, k_lo:k_hi] = round(share.examined)
                 known[:, k_lo:k_hi] = share.C[[0, -1], inside]
                 k_lo = k_hi
@@ -155,7 +156,7 @@ def count_shares(
                     examined[own, k_lo:] = round(share.examined)
                     k_lo = n_eps
                 if progress:
-                    progress(g * n_eps + k_lo, len(todo) * n_eps)
+                    progress((len(todo) + g) * n_eps + k_lo, 2 * len(todo) * n_eps)
             rows = slice(m_lo - 1, None)
             join_group(link_ranges(shares), C[rows], error[rows], split[:, :, rows], first)
     C = monotone(C, error)
@@ -170,6 +171,20 @@ class Plan:
     problem: PairProblem
     target: SamplingTarget
     rough: Share
+
+    def settled(self, group: tuple[int, int]) -> int:
+        """Number of scales, from the largest one, at which the pairs drawn at random are enough if linked, or
+        a search would be little surer.
+        """
+        m_lo, m_hi = group
+        rough, all_pairs = self.rough, self.problem.all_pairs
+        enough = (
+            LINKED * self.target.variance(rough.C[m_hi - 1], m_lo) * rough.total[m_hi - 1] >= rough.clumping
+        )
+        crowd = rough.C[min(m_lo, 2) - 1] * all_pairs
+        classes = np.maximum(np.ceil(crowd / (self.target.effort * self.problem.n)), 1.0)
+        worth = WORTH * (classes - 1) < rough.clumping * (all_pairs / rough.examined - 1)
+        return min(int(np.append(enough | ~worth, False).argmin()), len(crowd) - 1)
 
     def count_range(
         self, group: tuple[int, int], k_lo: int, known: Floats, rng: np.random.Generator, threads: Threads

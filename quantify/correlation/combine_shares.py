@@ -24,7 +24,10 @@ class Share:
     C : (group, n_eps) float64
     variance : (group, n_eps) float64, of ln C against all pairs
     split : (B, B, group, n_eps) float64, the part of the close pairs that each pair of time blocks has
+    clumping : float, how many times larger variances of differences of ln C are than with independent pairs
     """
+
+    clumping = 1.0
 
     def __init__(self, counts: Counts, examined: float, all_pairs: float, excluded: float = 0.0) -> None:
         """`excluded`: pairs of the Theiler window, if how many of them `examined` lacks is left to chance."""
@@ -96,7 +99,7 @@ def link_ranges(shares: list[Share]) -> Linked:
         own, v = part.C[:, -1:], part.variance[:, -1:]
         with np.errstate(divide="ignore", invalid="ignore"):
             follows = (own > 0) & (sure > 0) & (least <= v) & (v > 0)
-            p = np.where(follows, part.variance / v, 0.0)
+            p = np.where(follows, np.minimum(part.variance / v, 1.0), 0.0)
             C = part.C * np.exp(p * np.where(follows, np.log(sure / own), 0.0))
             variance = np.where(follows, (1 - p) * part.variance + p**2 * least, part.variance)
         split += p * (after.split[..., :1] - split[..., -1:])

@@ -172,9 +172,7 @@ def read_many(
     return np.column_stack([state, memory, state + memory, D])
 
 
-def quoted_numbers(
-    quoted: ScalingRange, drawn: tuple[Replicates, ...] | None
-) -> tuple[ScalingRange, Floats]:
+def quoted_numbers(quoted: ScalingRange, drawn: tuple[Replicates, ...] | None) -> tuple[ScalingRange, Floats]:
     """The numbers to quote, and their standard errors.
 
     Over all plausible ranges: the mean over the draws, also of where these begin and end, with the error

@@ -18,8 +18,8 @@ from tests.known_sums import geometric, random_shares
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_any_number_of_threads_gives_the_same(exact) -> None:
-    x = Henon().sample(12_000 if not exact else 3000, 2)[:, 0]
-    runs = [random_shares(x, tau=1, m_max=9, theiler=5, exact=exact, workers=w) for w in (1, 2, 3)]
+    x = Lorenz().sample(20_000 if not exact else 3000, 2)[:, 0]
+    runs = [random_shares(x, tau=10, m_max=9, theiler=5, exact=exact, workers=w) for w in (1, 2, 3)]
     assert runs[0].settings["mode"] == ("all pairs" if exact else "random shares")
     for other in runs[1:]:
         np.testing.assert_array_equal(runs[0].pairs, other.pairs)
@@ -105,12 +105,13 @@ def test_shares_keep_their_promise(shared_and_exact) -> None:
     many = exact.pairs >= 1e4
     deviation = np.abs(shares.C[many] / exact.C[many] - 1)
     assert shares.settings["mode"] == "random shares"
-    # 800 correlated cells at .35 % standard error: the largest deviation was .006 to .0144 in 30 draws.
-    assert deviation.max() < 0.016
+    # Half of the pairs on diagonals, and all where they are few: the largest deviation was .0008 to .0014 in
+    # four draws. It was ten times as large with random classes alone.
+    assert deviation.max() < 0.004
     uncertain = many & (shares.error > 0)
     z = (shares.C[uncertain] / exact.C[uncertain] - 1) / shares.error[uncertain]
-    # About thirty independent cells: the root mean square of z scatters by 13 %.
-    assert 0.6 < np.sqrt(np.mean(z**2)) < 1.5
+    # Bundles that are evenly spaced scatter less than their parts say: .35 to .67 in four draws.
+    assert 0.2 < np.sqrt(np.mean(z**2)) < 1.2
     np.testing.assert_array_equal(shares.C[shares.error == 0], exact.C[shares.error == 0])
 
 
@@ -121,14 +122,16 @@ def test_blocks_follow_where_shares_meet(shared_and_exact) -> None:
         Lorenz().sample(30_000, 1)[:, 0], exact=True, blocks=16, tau=10, m_max=10, eps=exact.eps, theiler=50
     )
     total = exact.blocks.total
-    with np.errstate(invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         part = shares.blocks.close / shares.blocks.close.sum(axis=(0, 1)), exact.blocks.close / exact.pairs
     many = (exact.pairs >= 1e5) & (shares.error > 0)
     expected = (total / total.sum())[:, :, None, None]
     noise = np.divide((part[0] - part[1]) ** 2, expected, out=np.zeros_like(part[0]), where=expected > 0)
-    # In units of the counting noise that `error` says: about 1 with 136 pairs of blocks in many cells.
-    size = noise.sum(axis=(0, 1)) / np.maximum(shares.error, 1e-9) ** 2 / (total > 0).sum()
-    assert 0.5 < np.median(size[many]) < 1.5
+    # In units of the noise of counting so many of all pairs, with 136 pairs of blocks in many cells: a fifth
+    # to a quarter in four draws, since neighbouring diagonals of a flow are alike.
+    counting = 1 / shares.pairs[many] - 1 / exact.pairs[many]
+    size = noise.sum(axis=(0, 1))[many] / counting / (total > 0).sum()
+    assert 0.05 < np.median(size) < 0.6
 
 
 def test_a_share_without_pairs_has_none_at_smaller_scales() -> None:
@@ -180,7 +183,7 @@ def test_shares_are_unbiased() -> None:
 
 
 def test_the_seed_decides() -> None:
-    x = Henon().sample(12_000, 2)[:, 0]
-    one, same, other = (random_shares(x, tau=1, m_max=9, theiler=5, rng=seed) for seed in (1, 1, 2))
+    x = Lorenz().sample(20_000, 2)[:, 0]
+    one, same, other = (random_shares(x, tau=10, m_max=3, theiler=50, rng=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.C, same.C)
     assert (one.C != other.C).any()

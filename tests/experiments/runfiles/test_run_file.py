@@ -175,5 +175,3 @@ def test_a_link_that_leads_back_is_not_followed(learned_run: Path, tmp_path: Pat
     assert salvage(Salvage(path, tmp_path / "new.h5"))["learning/sensors"].rows == 300
     with open_run_file(tmp_path / "new.h5") as run:
         assert list(run.frozen) == ["0.05min", "0.1min"]
-
-
