@@ -18,8 +18,9 @@ from quantify.scales import MIN_PAIRS
 FLOOR = 0.003
 # Bends per smallest eps squared that are tried. From 1 on the limit lies in scales that were not seen.
 BENDS = np.geomspace(0.01, 1.0, 40)
-# The bent curve must halve the residuals of the straight one, otherwise it would follow noise.
-BETTER = 2.0
+# The straight curve must miss by so many standard errors of the counts, and the bent one halve that;
+# otherwise it would follow noise.
+POOR, BETTER = 2.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,11 @@ def small_scale_limit(
 
         y(eps) = y(0) - b ln(1 + eps^2 / bend^2),   which is   y(0) - b' eps^2   for small eps
 
-    The fit takes the smallest scales with enough pairs. The straight form is used unless the bent one halves
-    the residuals. For Gaussian processes it is .02 nats off at most where y falls by one nat over the fit.
+    The fit takes the smallest scales with enough pairs. What looking with resolution eps hides of a Gaussian
+    process with the same autocovariances is known (`CorrelationSums.twin`) and added first, so that only the
+    rest is continued: nothing for a Gaussian process. The straight form is used unless it is poor and the
+    bent one halves the residuals. Without a twin (sums of other programs) the latter is .02 nats off at most
+    for Gaussian processes where y falls by one nat over the fit.
 
     Not for deterministic systems: their E and PI grow as -ln eps without limit.
 
@@ -124,6 +128,8 @@ def small_scale_limit(
             "min_pairs."
         )
     eps, y = sums.eps[fits], y[fits]
+    if sums.twin is not None:
+        y = y + sums.twin.hidden(curve, m, eps)
     weight = 1 / (1 / close[fits] + FLOOR**2)
     u = (eps / eps[-1]) ** 2
     # Row 0: straight in eps^2; the others: bent more and more.
@@ -131,7 +137,7 @@ def small_scale_limit(
     value, residual = _fit(rows, y, weight)
     best = 1 + int(np.argmin(residual[1:]))
     bend = float(eps[-1] / np.sqrt(BENDS[best - 1]))
-    if not residual[best] < residual[0] / BETTER:
+    if not residual[best] < residual[0] / BETTER or residual[0] < POOR:
         best, bend = 0, np.inf
     shares = np.zeros(len(sums.eps))
     columns = rows[[best]]

@@ -15,6 +15,7 @@ from quantify.correlation.pairs import PairProblem
 from quantify.correlation.result import BlockCounts, CorrelationSums
 from quantify.delays import theiler_window
 from quantify.errors import QuantifyError
+from quantify.gaussian import gaussian_twin
 from quantify.inputs import as_array, as_series, check_positive, check_whole, resolution_of
 
 POINTS_PER_OCTAVE = 8
@@ -179,6 +180,7 @@ def correlation_sums(
             "eps": "given" if eps is not None else f"{POINTS_PER_OCTAVE} per octave from the data's range",
         },
         blocks=block_counts,
+        twin=gaussian_twin(x, tau, m_max),
     )
 
 

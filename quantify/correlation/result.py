@@ -11,6 +11,7 @@ import numpy as np
 from quantify.aliases import Counts, Floats
 from quantify.correlation.noise import SIZE, Noise, noise_of
 from quantify.errors import QuantifyError
+from quantify.gaussian import GaussianTwin
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ class CorrelationSums:
         Everything else that was chosen or derived, in plain values.
     blocks : BlockCounts or None
         Counts per pair of time blocks, for error bars.
+    twin : GaussianTwin or None
+        The Gaussian process with the series' autocovariances, for limits of small scales.
 
     Examples
     --------
@@ -113,6 +116,7 @@ class CorrelationSums:
     resolution: float = 0.0
     settings: dict[str, Any] = field(default_factory=dict)
     blocks: BlockCounts | None = None
+    twin: GaussianTwin | None = None
 
     def __repr__(self) -> str:
         known = [

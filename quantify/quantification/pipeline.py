@@ -229,7 +229,8 @@ def _origin(names: Sequence[str] | None, labelled: Series | None) -> dict[str, A
 
 def _in_units(sums: CorrelationSums, scale: float) -> CorrelationSums:
     """Scales in the unit of the user's series again."""
-    return replace(sums, eps=sums.eps * scale, resolution=sums.resolution * scale)
+    twin = sums.twin and replace(sums.twin, sd=sums.twin.sd * scale)
+    return replace(sums, eps=sums.eps * scale, resolution=sums.resolution * scale, twin=twin)
 
 
 def _part(progress: Progress | None, start: float, end: float) -> Progress | None:

@@ -26,6 +26,8 @@ LEAST_OCTAVES = 1.0
 """Stochastic scales, from the smallest on, that make the limit worth a look."""
 SURE = 2.0
 """More steps of memory count if they add this many standard errors."""
+POOR = 3.0
+"""Standard errors by which a fit may miss the curve. Beyond, the limit lies in scales that were not seen."""
 REPLICATES = 200
 """Draws that tell how often each m is the one."""
 
@@ -94,9 +96,12 @@ def _limit(
     found: list[SmallScaleLimit] = []
     for m in range(first, last + 1):
         try:
-            found.append(small_scale_limit(sums, curve, m))
+            limit = small_scale_limit(sums, curve, m)
         except QuantifyError:
             break
+        if found and limit.residual > POOR:
+            break
+        found.append(limit)
     if not found:
         return None
     own = np.array([limit.value for limit in found])

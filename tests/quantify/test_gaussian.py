@@ -1,0 +1,99 @@
+"""The Gaussian process with the autocovariances of a series: its entropies at every scale."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from quantify import correlation_sums, small_scale_limit
+from quantify.gaussian import GaussianTwin, gaussian_twin
+from quantify.quantification.stochastic import limits
+from quantify.systems import ARMA, AutoRegressive, VectorAutoRegressive
+from tests import naive
+
+
+def exact_twin(process, m_max):
+    """With the autocovariances of the process itself."""
+    K = process.covariance(m_max)
+    d = len(K) // m_max
+    sd = np.sqrt(np.diag(K)[:d])
+    lags = np.array([K[:d, k * d : (k + 1) * d] for k in range(m_max)])
+    return GaussianTwin(sd, lags / sd[:, None] / sd)
+
+
+def test_autocorrelations_equal_their_naive_twin() -> None:
+    x = VectorAutoRegressive(((0.6, 0.4), (-0.4, 0.6))).sample(300, 1)
+    twin = gaussian_twin(np.ascontiguousarray(x.T), tau=3, m_max=4)
+    sd, lags = naive.autocorrelations(x, 3, 4)
+    np.testing.assert_allclose(twin.sd, sd, rtol=1e-12)
+    np.testing.assert_allclose(twin.correlations, lags, atol=1e-12)
+    assert twin.covariance(2, 1.0)[0, 3] == pytest.approx(sd[0] * sd[1] * lags[1, 0, 1])
+
+
+def test_independent_values_are_exact() -> None:
+    """C_m of m independent normal values is erf(eps / 2 sd)^m, at any scale."""
+    eps = np.array([4.0, 1.0, 0.25])
+    twin = GaussianTwin(np.array([1.5]), np.eye(6)[:, :1, None])
+    for m in (1, 6):
+        H, limit = twin.entropies(m, eps)
+        C = np.array([math.erf(e / 3) ** m for e in eps])
+        np.testing.assert_allclose(H - m * np.log(2 * eps / np.sqrt(2 * np.pi)), -np.log(C), atol=1e-12)
+        assert limit == pytest.approx(m * np.log(1.5 * 2**0.5))
+
+
+@pytest.mark.parametrize(
+    "process",
+    [AutoRegressive((1.6, -0.8)), ARMA(b=(1.0, 0.5)), VectorAutoRegressive(((0.6, 0.4), (-0.4, 0.6)))],
+)
+def test_correlation_sums_of_gaussian_processes(process) -> None:
+    """Where quasi-random numbers know them to .1 %: up to the spread of the least variable combination."""
+    twin, m = exact_twin(process, 4), 4
+    K = process.covariance(m)
+    eps = np.sqrt(np.linalg.eigvalsh(K)[0]) * np.array([1.0, 0.5, 0.1])
+    H, _ = twin.entropies(m, eps)
+    exact = -np.log(process.C(m, eps))
+    approximate = H - len(K) * np.log(2 * eps / np.sqrt(2 * np.pi))
+    # The Gaussian part alone is off by up to .02 at the largest of these scales.
+    np.testing.assert_allclose(approximate, exact, atol=0.003)
+
+
+def test_a_gaussian_process_has_nothing_left_to_continue() -> None:
+    """E_6 and PI_4 of an AR(5) process, looked at with a resolution that hides some of them."""
+    process = AutoRegressive((0.5, -0.4, 0.3, -0.3, 0.2))
+    sums = correlation_sums(process.sample(10_000, 2), tau=1, m_max=8, theiler=8)
+    for curve, m, exact in (("E", 6, process.E(6)), ("PI", 4, process.PI(4))):
+        with_twin = small_scale_limit(sums, curve, m)
+        # Over 20 series the standard deviations are .025 and .014 (.075 and .03 without the twin).
+        assert abs(with_twin.value - exact) < {"E": 0.075, "PI": 0.042}[curve]
+        assert np.isinf(with_twin.bend)
+
+
+def test_limits_of_an_ar_process_scatter_less_with_its_twin() -> None:
+    process = AutoRegressive((0.5, -0.4, 0.3, -0.3, 0.2))
+    errors = {True: [], False: []}
+    for seed in range(6):
+        sums = correlation_sums(process.sample(5000, seed), tau=1, m_max=10, theiler=8, blocks=16)
+        for known in errors:
+            found = limits(sums if known else replace(sums, twin=None), 100, np.random.default_rng(0))
+            errors[known].append(found["E"].value - process.E(10))
+    with_twin, without = (np.sqrt(np.mean(np.square(errors[known]))) for known in (True, False))
+    assert with_twin < 0.06 and with_twin < 0.8 * without
+
+
+def test_units_do_not_matter() -> None:
+    x = AutoRegressive((0.6,)).sample(500, 1)[None]
+    eps = np.array([1.0, 0.5])
+    usual = gaussian_twin(x, 1, 4).hidden("PI", 2, eps)
+    for unit in (2.0**-400, 2.0**400):
+        np.testing.assert_allclose(gaussian_twin(x * unit, 1, 4).hidden("PI", 2, eps * unit), usual)
+
+
+def test_what_has_no_density_has_no_limit() -> None:
+    eps = np.array([1.0, 0.5])
+    x = np.random.default_rng(0).standard_normal(300)
+    twice = gaussian_twin(np.array([x, x]), 1, 3)
+    assert twice.entropies(1, eps) is None
+    np.testing.assert_array_equal(twice.hidden("E", 2, eps), 0.0)
+    assert gaussian_twin(np.array([x, np.ones(300)]), 1, 3) is None
+    assert gaussian_twin(1e300 * x[None], 1, 3) is None  # squares beyond all numbers
