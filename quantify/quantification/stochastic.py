@@ -99,14 +99,13 @@ def _limit(
             limit = small_scale_limit(sums, curve, m)
         except QuantifyError:
             break
-        if found and limit.residual > POOR:
-            break
-        found.append(limit)
+        if not found or limit.residual <= POOR:
+            found.append(limit)
     if not found:
         return None
     own = np.array([limit.value for limit in found])
     if not replicates or sums.blocks is None:
-        return Limit(float(own[-1]), math.nan, (math.nan, math.nan), first + len(own) - 1)
+        return Limit(float(own[-1]), math.nan, (math.nan, math.nan), found[-1].m)
     # A limit is a sum over the curve, a curve one over ln C: what pairs of blocks add to it needs no draws.
     noise = sums.blocks.noise
     added = np.column_stack([_added(noise.chance, limit) for limit in found])
@@ -118,7 +117,7 @@ def _limit(
     drawn = np.array([soft_stop(one, errors) @ one for one in again])
     error = max(float(np.std(drawn, ddof=1)), LEAST_ERROR)
     wide = float(t.ppf(0.975, sums.blocks.noise.freedom)) * error
-    return Limit(value, error, (value - wide, value + wide), first + int(np.argmax(share)))
+    return Limit(value, error, (value - wide, value + wide), found[int(np.argmax(share))].m)
 
 
 def _added(chance: Floats, limit: SmallScaleLimit) -> Floats:
