@@ -199,7 +199,7 @@ def quantify(
         # The excess entropy of a process is that of all its samples, not of every tau-th.
         each = _in_units(correlation_sums(x, tau=1, **counting), report.scale)
         # A smooth series looks deterministic from sample to sample: its noise shows at the longer delay only.
-        if stochastic_below(decompose(each, s_min=s_min, **decomposition)) is not None:
+        if stochastic_below(decompose(each, s_min=s_min, **decomposition), entropies(each)) is not None:
             result = with_limits(result, each, generator)
     if predictive:
         scan = _scan_predictive(x, result, predictive, generator, _part(progress, shares[3], 1.0))
@@ -338,7 +338,7 @@ def _assemble(
     progress: Progress | None = None,
 ) -> Quantification:
     """The result of correlation sums and of what was found out besides."""
-    parts = decompose(sums, s_min=s_min, **decomposition)
+    parts, curves = decompose(sums, s_min=s_min, **decomposition), entropies(sums)
     region = eps_range is not None or (parts.best_range() is not None and not too_long(sums))
     # Given scales must exist: `over` says which there are.
     quoted = parts.over(*eps_range) if eps_range is not None else quoted_range(parts, None, region)
@@ -360,7 +360,7 @@ def _assemble(
         range=quoted,
         caveats=(),
         sums=sums,
-        entropies=entropies(sums),
+        entropies=curves,
         decomposition=parts,
         scaling=fit_scaling(sums, eps_min=parts.settings["eps_min"]),
         settings={
@@ -373,7 +373,7 @@ def _assemble(
         },
         stationarity=stationarity,
         scaling_region=region,
-        stochastic_below=stochastic_below(parts),
+        stochastic_below=stochastic_below(parts, curves),
         convergence=of_shorter(sums, eps_range, s_min=s_min, **decomposition) if replicates else None,
         data=report.facts if report is not None else None,
     )

@@ -16,6 +16,7 @@ from quantify.aliases import Floats
 from quantify.correlation import CorrelationSums
 from quantify.correlation.noise import covariance
 from quantify.decomposition import Decomposition
+from quantify.entropy_curves import Entropies
 from quantify.errors import QuantifyError
 from quantify.noise import SmallScaleLimit, small_scale_limit
 from quantify.quantification.result import Quantification
@@ -24,6 +25,8 @@ from quantify.quantification_data import Estimate, Limit
 
 LEAST_OCTAVES = 1.0
 """Stochastic scales, from the smallest on, that make the limit worth a look."""
+LEAST_GROWTH = 0.25
+"""Of h with -ln eps, where it is 1 for noise and 0 for a deterministic system."""
 SURE = 2.0
 """More steps of memory count if they add this many standard errors."""
 POOR = 3.0
@@ -32,15 +35,22 @@ REPLICATES = 200
 """Draws that tell how often each m is the one."""
 
 
-def stochastic_below(parts: Decomposition) -> float | None:
-    """The scale below which all scales are stochastic; None if these are less than an octave."""
+def stochastic_below(parts: Decomposition, curves: Entropies) -> float | None:
+    """The scale below which all scales are stochastic; None if these are less than an octave.
+
+    At stochastic scales every step tells something new as one looks closer: h grows as -ln eps, for each
+    observable. Without that nothing grows: between the few distances of a perfect cycle, say.
+    """
     noisy = parts.determinism < 0.5
     end = len(noisy) - 1
     while end >= 0 and noisy[end]:
         end -= 1
     first = min(end + 1, len(noisy) - 1)
     octaves = float(np.log2(parts.eps[first] / parts.eps[-1]))
-    return float(parts.eps[first]) if noisy[-1] and octaves >= LEAST_OCTAVES else None
+    if not noisy[-1] or octaves < LEAST_OCTAVES:
+        return None
+    h = curves.h[-1, [first, len(noisy) - 1]]
+    return float(parts.eps[first]) if h[1] - h[0] > LEAST_GROWTH * math.log(2) * octaves else None
 
 
 def with_limits(result: Quantification, sums: CorrelationSums, rng: np.random.Generator) -> Quantification:

@@ -44,6 +44,14 @@ def test_a_gait_seen_by_twelve_sensors_is_deterministic():
     assert q.scaling_region and q.range.kappa < 0.1 and q.D.value == pytest.approx(1, abs=0.1)
 
 
+def test_a_perfect_cycle_has_no_stochastic_scales():
+    """It has so few distances that small scales tell nothing new: no slope, but no noise either."""
+    t = np.arange(20_000)[:, None]
+    q = quantify(np.sin(t / 5 + np.arange(2) * np.pi / 6), replicates=0, choices=False)
+    assert q.decomposition.kappa[-1] > 0.5  # what the slopes alone would say
+    assert q.scaling_region and q.stochastic_below is None and q.PI is None
+
+
 def test_one_system_in_many_mixes_is_the_same_system():
     """Lorenz as 3, 6 and 12 mixes of its coordinates: one verdict, one complexity, redundant columns named.
     (One mix alone shows less of it at this length.)"""
