@@ -26,7 +26,7 @@ from quantify.quantification_data import Estimate, Limit
 LEAST_OCTAVES = 1.0
 """Stochastic scales, from the smallest on, that make the limit worth a look."""
 LEAST_GROWTH = 0.25
-"""Of h with -ln eps, where it is 1 for noise and 0 for a deterministic system."""
+"""Of h in units of the growth of H_1: 1 for noise, 0 for a deterministic system."""
 SURE = 2.0
 """More steps of memory count if they add this many standard errors."""
 POOR = 3.0
@@ -38,8 +38,9 @@ REPLICATES = 200
 def stochastic_below(parts: Decomposition, curves: Entropies) -> float | None:
     """The scale below which all scales are stochastic; None if these are less than an octave.
 
-    At stochastic scales every step tells something new as one looks closer: h grows as -ln eps, for each
-    observable. Without that nothing grows: between the few distances of a perfect cycle, say.
+    At stochastic scales every step tells as much more as the first when one looks closer: h grows with H_1.
+    Where it does not, it is not noise that takes the slopes away. A perfect cycle has few distances, say,
+    and H_1 grows in steps between them.
     """
     noisy = parts.determinism < 0.5
     end = len(noisy) - 1
@@ -49,8 +50,8 @@ def stochastic_below(parts: Decomposition, curves: Entropies) -> float | None:
     octaves = float(np.log2(parts.eps[first] / parts.eps[-1]))
     if not noisy[-1] or octaves < LEAST_OCTAVES:
         return None
-    h = curves.h[-1, [first, len(noisy) - 1]]
-    return float(parts.eps[first]) if h[1] - h[0] > LEAST_GROWTH * math.log(2) * octaves else None
+    growth = curves.h[:, len(noisy) - 1] - curves.h[:, first]  # h_0 = H_1
+    return float(parts.eps[first]) if growth[-1] > LEAST_GROWTH * growth[0] else None
 
 
 def with_limits(result: Quantification, sums: CorrelationSums, rng: np.random.Generator) -> Quantification:
