@@ -6,8 +6,9 @@
     python benchmarks/excess_entropy.py --page                # only the page and the figure
 
 Every single measurement is a line of the store, so that a run can be stopped and goes on where it was. Writes
-docs/results/excess-entropy.json, docs/benchmark-excess-entropy.md and .png. One core; a measurement that
-needs more than 60 s of processor time or 6 GB is stopped and said to be so.
+docs/results/excess-entropy.json, docs/benchmark-excess-entropy.md and .png; what the store does not hold
+stays there as it was. One core; a measurement that needs more than 60 s of processor time or 6 GB is stopped
+and said to be so.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ SIZES = (10_000, 100_000, 1_000_000)
 SECONDS, BYTES = 60, 6 * 2**30
 # A slow estimator is run fewer times, but twice, so that it has a scatter.
 SECONDS_PER_ROW = 20
+HEAD = ("process", "estimator", "n")
+"""What names a measurement."""
 
 
 # --- what is true ---
@@ -202,6 +205,17 @@ def summarise(rows: list[dict[str, Any]], truths: Truths) -> list[dict[str, Any]
     return summary
 
 
+def kept(earlier: list[dict[str, Any]], summary: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was summed up now, and before that of processes, estimators and lengths that are not in it."""
+    now = {tuple(row[name] for name in HEAD) for row in summary}
+    processes, estimators = [p.name for p in PROCESSES], list(ESTIMATORS)
+    rows = [row for row in earlier if tuple(row[name] for name in HEAD) not in now] + summary
+    rows = [row for row in rows if row["process"] in processes and row["estimator"] in estimators]
+    return sorted(
+        rows, key=lambda r: (processes.index(r["process"]), estimators.index(r["estimator"]), r["n"])
+    )
+
+
 def _row(p: Process, found: list[Found], truths: Truths) -> dict[str, Any]:
     """Bias, scatter and coverage of the realisations of one estimator."""
     f = found[0]
@@ -243,18 +257,24 @@ def main() -> None:
         names = [name for name in arguments.only if name in versions]
         run(arguments.store, dict(zip(SIZES, arguments.realisations, strict=True)), names, arguments.again)
     rows, truths = read(arguments.store), Truths(TRUTHS)
+    file = RESULTS / "excess-entropy.json"
+    earlier = json.loads(file.read_text()) if file.exists() else {"rows": [], "versions": {}}
+    measured = {row["estimator"] for row in rows}
+    every = kept(earlier["rows"], summarise(rows, truths))
+    # An estimator that finds two numbers has two rows of one measurement.
+    took = {tuple(r[k] for k in HEAD): r["seconds"] * r["realisations"] for r in every if "seconds" in r}
     result = {
         "command": "python benchmarks/excess_entropy.py",
         "machine": platform.processor() or platform.machine(),
         "python": platform.python_version(),
-        "versions": versions,
+        "versions": earlier["versions"] | {name: v for name, v in versions.items() if name in measured},
         "seconds_allowed": SECONDS,
-        "seconds_in_all": round(sum(row.get("seconds", 0.0) for row in rows)),
+        "seconds_in_all": round(sum(took.values())),
         "processes": [known(p, truths) for p in PROCESSES],
-        "rows": summarise(rows, truths),
+        "rows": every,
     }
     text = json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False)
-    (RESULTS / "excess-entropy.json").write_text(text + "\n")
+    file.write_text(text + "\n")
     page.write(result, DOCS)
 
 

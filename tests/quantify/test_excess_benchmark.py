@@ -103,6 +103,16 @@ def test_a_run_goes_on_where_it_was_and_ends_in_a_page(tmp_path, monkeypatch, ca
     assert (tmp_path / "benchmark-excess-entropy.png").stat().st_size > 10_000
 
 
+def test_what_was_not_measured_again_stays():
+    def row(process, estimator, n, mean):
+        return {"process": process, "estimator": estimator, "n": n, "mean": mean}
+
+    before = [row("AR(1), .6", "selforg", 10_000, 1.0), row("AR(1), .6", "ennemi", 10_000, 1.0)]
+    before.append(row("a process that is no longer there", "selforg", 10_000, 1.0))
+    now = [row("AR(1), .6", "selforg", 10_000, 2.0), row("white noise", "selforg", 10_000, 2.0)]
+    assert excess_entropy.kept(before, now) == [now[1], now[0], before[1]]
+
+
 @pytest.mark.long
 def test_a_measurement_has_limits(monkeypatch):
     p = PROCESS["white noise"]
