@@ -1,6 +1,7 @@
 """Whether the error bars hold: many realisations of systems with and without noise, quantified one by one.
 
 Usage: python benchmarks/calibration.py [--n 20000 100000] [--realisations 100] [--jobs 2] [--minutes 60]
+       python benchmarks/calibration.py --systems 'hexapod, jumping' --n 20000 --halved 100
 
 Every realisation is a line in docs/results/calibration-rows.jsonl, so that a run that was stopped goes on;
 docs/results/calibration.json says what they come to. Lines of an earlier `METHOD` are passed over. For each
@@ -10,7 +11,7 @@ system, length and number:
 - `ratio`: claimed over actual standard deviation (1 is right; the claimed ones are averaged as variances),
 - `none`: share of runs that found no scaling region,
 - `halves`: share of runs in which the intervals of two halves, quantified apart, allow for their difference
-  (the first 4 realisations, up to 20,000 samples),
+  (the first `--halved` realisations, up to 20,000 samples),
 - `range`: by how much the ends of the range scatter, in octaves.
 
 The table in docs/explanation/uncertainty.md is written from that; `--summary` does so without quantifying.
@@ -48,12 +49,10 @@ DOCS = Path(__file__).parent.parent / "docs"
 DOCUMENT = DOCS / "explanation" / "uncertainty.md"
 RESULTS = DOCS / "results"
 ROWS = RESULTS / "calibration-rows.jsonl"
-METHOD = 7
+METHOD = 8
 """To be raised whenever a number or its error would come out differently."""
 LEAST_RUNS = 8
 """Realisations that a line of the summary rests on at least; fewer say nothing of a standard deviation."""
-HALVED = 20
-"""Realisations whose halves are quantified, too."""
 Sampler = Callable[[int, int], np.ndarray]
 
 
@@ -127,8 +126,8 @@ SYSTEMS: dict[str, Sampler] = {
 }
 
 
-def one(name: str, n: int, seed: int) -> dict[str, Any]:
-    """Quantify one realisation, and its two halves."""
+def one(name: str, n: int, seed: int, halved: int) -> dict[str, Any]:
+    """Quantify one realisation, and the two halves of the first so many."""
     x = SYSTEMS[name](n, seed)
     began = time.process_time()
     try:
@@ -137,7 +136,7 @@ def one(name: str, n: int, seed: int) -> dict[str, Any]:
         whole = {"tau": n, "region": False, "range": [0.0, 0.0]}
     cost = time.process_time() - began
     row = {"method": METHOD, "system": name, "n": n, "seed": seed, "cpu": round(cost, 2), **whole}
-    if seed < HALVED and n <= 20_000 and 2 * 10 * whole["tau"] < n // 4:  # halves hold their delay vectors
+    if seed < halved and n <= 20_000 and 2 * 10 * whole["tau"] < n // 4:  # halves hold their delay vectors
         row["halves"] = [numbers(half, tau=whole["tau"]) for half in np.array_split(x, 2)]
     return row
 
@@ -269,6 +268,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, nargs="+", default=[20_000, 100_000])
     parser.add_argument("--realisations", type=int, default=100)
     parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
+    parser.add_argument("--halved", type=int, default=20, help="realisations whose halves are quantified")
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop beginning new ones after this")
     parser.add_argument("--summary", action="store_true", help="quantify nothing")
@@ -288,7 +288,7 @@ def main() -> None:
         for task in todo:
             if time.monotonic() > end:
                 return
-            yield delayed(one)(*task)
+            yield delayed(one)(*task, options.halved)
 
     found = Parallel(options.jobs, return_as="generator_unordered", pre_dispatch="2 * n_jobs")(until_late())
     with ROWS.open("a") as file:
