@@ -14,17 +14,20 @@ from quantify.aliases import Floats
 
 # Combinations of values that vary by less than this share of the largest variance are rounding.
 LEAST_VARIANCE = 1e-9
+# Delay vectors that are multiplied at a time; of many sensors only so many that a second is enough.
+CHUNK, MOST_PRODUCTS = 16_384, 1e10
 
 
 @dataclass(frozen=True)
 class GaussianTwin:
-    """The Gaussian process with the standard deviations and autocorrelations of a series.
+    """The Gaussian process with the covariances of a series.
 
     Attributes
     ----------
-    sd : (d,) array, in the unit of the series
-    correlations : (m_max, d, d) array
-        Of the observables with those k delays later, k = 0..m_max - 1.
+    sd : (d,) array
+        Standard deviations of the observables, in the unit of the series.
+    correlations : (m_max d, m_max d) array
+        Of delay vectors: all observables of one time, then those of a delay later, and so on.
 
     Examples
     --------
@@ -44,9 +47,8 @@ class GaussianTwin:
 
     def covariance(self, m: int, unit: float) -> Floats:
         """Covariance of m values of all observables, a delay apart, over unit², (m d, m d)."""
-        sd = self.sd / unit
-        lags = self.correlations[:m] * sd[:, None] * sd
-        return np.block([[lags[j - i] if j >= i else lags[i - j].T for j in range(m)] for i in range(m)])
+        sd = np.tile(self.sd / unit, m)
+        return self.correlations[: len(sd), : len(sd)] * sd[:, None] * sd
 
     def entropies(self, m: int, eps: Floats) -> tuple[Floats, float] | None:
         """H_m(eps) without its m d ln(2 eps), and the limit of that for eps -> 0.
@@ -89,12 +91,23 @@ class GaussianTwin:
 
 
 def gaussian_twin(x: Floats, tau: int, m_max: int) -> GaussianTwin | None:
-    """The twin of a series, (d, N), for m_max values tau apart; None if an observable is constant."""
-    n = x.shape[1]
+    """The twin of a series, (d, N), for m_max values tau apart; None if an observable is constant.
+
+    Covariances are those of the delay vectors. Autocovariances over n, whatever the lag, are simpler, but
+    shrink with the lag, which counts where a smooth series hardly varies in some direction.
+    """
+    n = x.shape[1] - (m_max - 1) * tau
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         sd = x.std(axis=1)
         z = (x - x.mean(axis=1, keepdims=True)) / sd[:, None]
-        # Divided by n at every lag, so that no combination has a negative variance.
-        lags = [z[:, : n - k * tau] @ z[:, k * tau :].T / n for k in range(m_max)]
-    known = np.isfinite(sd).all() and np.isfinite(lags).all()
-    return GaussianTwin(sd, np.array(lags)) if known else None
+        if not (np.isfinite(sd).all() and np.isfinite(z).all()):
+            return None
+    size = len(x) * m_max
+    total, seen = np.zeros((size, size)), 0
+    step = max(1, int(n * size**2 / MOST_PRODUCTS))
+    for start in range(0, n, CHUNK * step):
+        at = np.arange(start, min(start + CHUNK * step, n), step)
+        vectors = np.concatenate([z[:, at + k * tau] for k in range(m_max)])
+        total += vectors @ vectors.T
+        seen += len(at)
+    return GaussianTwin(sd, total / seen)

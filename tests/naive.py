@@ -557,19 +557,19 @@ def bundle_counts(series, tau, m_max, eps, theiler, bundles):
     return counts, total
 
 
-def autocorrelations(series, tau, m_max):
-    """Standard deviations, (d,), and correlations of every two observables 0, tau, 2 tau, ... later."""
+def vector_correlations(series, tau, m_max):
+    """Standard deviations, (d,), and products of every two coordinates of delay vectors in their units."""
     x = np.asarray(series, dtype=np.float64)
     N, d = x.shape
     mean = [sum(x[:, i]) / N for i in range(d)]
     sd = [(sum((v - mean[i]) ** 2 for v in x[:, i]) / N) ** 0.5 for i in range(d)]
-    found = np.zeros((m_max, d, d))
-    for k in range(m_max):
-        for i in range(d):
-            for j in range(d):
-                for t in range(N - k * tau):
-                    found[k, i, j] += (x[t, i] - mean[i]) * (x[t + k * tau, j] - mean[j])
-                found[k, i, j] /= N * sd[i] * sd[j]
+    n = N - (m_max - 1) * tau
+    found = np.zeros((m_max * d, m_max * d))
+    for t in range(n):
+        vector = [(x[t + k * tau, i] - mean[i]) / sd[i] for k in range(m_max) for i in range(d)]
+        for a, one in enumerate(vector):
+            for b, two in enumerate(vector):
+                found[a, b] += one * two / n
     return np.array(sd), found
 
 
