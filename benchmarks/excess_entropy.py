@@ -217,11 +217,12 @@ def kept(earlier: list[dict[str, Any]], summary: list[dict[str, Any]]) -> list[d
 
 
 def _row(p: Process, found: list[Found], truths: Truths) -> dict[str, Any]:
-    """Bias, scatter and coverage of the realisations of one estimator."""
+    """Bias, scatter and coverage of the realisations of one estimator, each beside the m that it names."""
     f = found[0]
     value = np.array([g.value for g in found])
     truth, truth_error = truths(p, f.quantity, f.m, f.order)
-    scatter = float(value.std(ddof=1)) if len(value) > 1 else math.nan
+    true = np.array([truths(p, g.quantity, g.m, g.order)[0] for g in found])
+    scatter = float((value - (true if np.isfinite(truth) else 0)).std(ddof=1)) if len(value) > 1 else math.nan
     low, high = np.array([(g.low, g.high) for g in found]).T
     known = math.isfinite(truth)
     stated = bool(np.isfinite(low).all())
@@ -233,9 +234,9 @@ def _row(p: Process, found: list[Found], truths: Truths) -> dict[str, Any]:
         "truth_error": truth_error,
         "realisations": len(value),
         "mean": float(value.mean()),
-        "bias": float(value.mean() - truth) if known else None,
+        "bias": float(np.mean(value - true)) if known else None,
         "scatter": scatter if math.isfinite(scatter) else None,
-        "coverage": float(np.mean((low <= truth) & (truth <= high))) if stated and known else None,
+        "coverage": float(np.mean((low <= true) & (true <= high))) if stated and known else None,
         "claimed_over_actual": width / scatter if stated and scatter > 0 else None,
     }
 
