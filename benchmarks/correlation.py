@@ -143,7 +143,9 @@ def main() -> None:
         x = Lorenz().sample(1_000_000, 1)[:, 0]
         sums, _ = cpu(correlation_sums, x, tau=TAU, m_max=10, theiler=THEILER, workers=1)
         whole, _ = cpu(quantify, x, tau=TAU, m_max=10, theiler=THEILER)
+        noise, _ = cpu(quantify, np.random.default_rng(1).standard_normal(1_000_000))
         figures["quantify_over_its_sums"] = whole / sums
+        figures["white_noise_over_lorenz"] = noise / whole
         figures["peak_memory_MiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     text = json.dumps(figures, indent=1)
     RESULTS.mkdir(exist_ok=True)

@@ -24,7 +24,7 @@ from quantify.null_test import Null, check_null, null_tests, usual_null
 from quantify.quantification.caveats import Evidence, find_caveats, too_long
 from quantify.quantification.choices import vary
 from quantify.quantification.result import Quantification
-from quantify.quantification.stochastic import stochastic_below, with_limits
+from quantify.quantification.stochastic import shows_noise, stochastic_below, with_limits
 from quantify.quantification.uncertainty import (
     errors_down_and_up,
     estimates,
@@ -199,7 +199,7 @@ def quantify(
         # The excess entropy of a process is that of all its samples, not of every tau-th.
         each = _in_units(correlation_sums(x, tau=1, **counting), report.scale)
         # A smooth series looks deterministic from sample to sample: its noise shows at the longer delay only.
-        if stochastic_below(decompose(each, s_min=s_min, **decomposition), entropies(each)) is not None:
+        if shows_noise(decompose(each, s_min=s_min, **decomposition), entropies(each)):
             result = with_limits(result, each, generator)
     if predictive:
         scan = _scan_predictive(x, result, predictive, generator, _part(progress, shares[3], 1.0))

@@ -27,6 +27,9 @@ LEAST_OCTAVES = 1.0
 """Stochastic scales, from the smallest on, that make the limit worth a look."""
 LEAST_GROWTH = 0.25
 """Of h in units of the growth of H_1: 1 for noise, 0 for a deterministic system."""
+SHOWN = 1 / 3
+"""The same by which noise shows: .4 to .7 for an AR(2) process that swings, with delay 1, and .2 to .3 for
+flows and cycles with a little noise that are sampled finely."""
 SURE = 2.0
 """More steps of memory count if they add this many standard errors."""
 POOR = 3.0
@@ -52,6 +55,17 @@ def stochastic_below(parts: Decomposition, curves: Entropies) -> float | None:
         return None
     growth = curves.h[:, len(noisy) - 1] - curves.h[:, first]  # h_0 = H_1
     return float(parts.eps[first]) if growth[-1] > LEAST_GROWTH * growth[0] else None
+
+
+def shows_noise(parts: Decomposition, curves: Entropies) -> bool:
+    """Whether h grows over the smallest octave, and how fast: noise hides at short delays of a smooth series.
+
+    Slopes of single terms say the same less surely: a term may take the straight piece of a larger scale.
+    """
+    last = len(parts.eps) - 1
+    first = max(last - round(1 / math.log2(parts.eps[0] / parts.eps[1])), 0)
+    growth = curves.h[:, last] - curves.h[:, first]  # h_0 = H_1
+    return bool(growth[-1] > SHOWN * growth[0])
 
 
 def with_limits(result: Quantification, sums: CorrelationSums, rng: np.random.Generator) -> Quantification:

@@ -104,6 +104,15 @@ def test_all_by_itself_a_linear_process_has_its_excess_entropy(process, margin) 
     assert abs(q.E_core.value - process.PI(q.PI.m)) < margin  # three standard deviations at this length
 
 
+@pytest.mark.guard
+def test_noise_shows_at_delay_1_whatever_straight_piece_a_term_takes() -> None:
+    """Of this series two terms take pieces of larger scales: their slopes leave a kappa of .27 at delay 1."""
+    process = AutoRegressive((1.6, -0.8))
+    q = quantify(process.sample(100_000, 37), choices=False, stationarity=False)
+    assert q.settings["limit_tau"] == 1
+    assert q.E_core.value == pytest.approx(1.802, abs=0.04)  # four standard deviations
+
+
 def test_units_do_not_matter() -> None:
     x = AutoRegressive((0.6,)).sample(500, 1)[None]
     eps = np.array([1.0, 0.5])
