@@ -230,8 +230,10 @@ def table(systems: list[dict[str, Any]]) -> str:
         lines.append("| " + " | ".join(cells) + " |")
     names = ("E_core", "E_state", "E_mem", "D")
     systems = [row for row in systems if row["system"] not in CONTROLS]
-    cells = ["all", "", str(sum(row["realisations"] for row in systems)), "", "", ""]
-    lines.append("| " + " | ".join([*cells, *(_pooled(systems, name) for name in names), ""]) + " |")
+    for n in sorted({row["n"] for row in systems}):
+        some = [row for row in systems if row["n"] == n]
+        cells = ["all", f"{n:,}", str(sum(row["realisations"] for row in some)), "", "", ""]
+        lines.append("| " + " | ".join([*cells, *(_pooled(some, name) for name in names), ""]) + " |")
     return "\n".join(lines)
 
 
