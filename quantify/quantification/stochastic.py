@@ -53,19 +53,23 @@ def stochastic_below(parts: Decomposition, curves: Entropies) -> float | None:
     octaves = float(np.log2(parts.eps[first] / parts.eps[-1]))
     if not noisy[-1] or octaves < LEAST_OCTAVES:
         return None
-    growth = curves.h[:, len(noisy) - 1] - curves.h[:, first]  # h_0 = H_1
-    return float(parts.eps[first]) if growth[-1] > LEAST_GROWTH * growth[0] else None
+    return float(parts.eps[first]) if _grows(curves, first, len(noisy) - 1, LEAST_GROWTH) else None
 
 
 def shows_noise(parts: Decomposition, curves: Entropies) -> bool:
-    """Whether h grows over the smallest octave, and how fast: noise hides at short delays of a smooth series.
+    """Whether h grows fast over the smallest octave: noise hides at short delays of a smooth series.
 
     Slopes of single terms say the same less surely: a term may take the straight piece of a larger scale.
     """
     last = len(parts.eps) - 1
-    first = max(last - round(1 / math.log2(parts.eps[0] / parts.eps[1])), 0)
+    octave = int(np.argmax(parts.eps <= 2.001 * parts.eps[-1]))  # of the default grid, but for rounding
+    return _grows(curves, min(octave, last - 1), last, SHOWN)
+
+
+def _grows(curves: Entropies, first: int, last: int, share: float) -> bool:
+    """Whether the last h grows by more than this share of H_1 from one scale to a smaller one."""
     growth = curves.h[:, last] - curves.h[:, first]  # h_0 = H_1
-    return bool(growth[-1] > SHOWN * growth[0])
+    return bool(growth[-1] > share * growth[0])
 
 
 def with_limits(result: Quantification, sums: CorrelationSums, rng: np.random.Generator) -> Quantification:

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quantify import correlation_sums, gaussian, quantify, small_scale_limit
+from quantify import correlation_sums, decompose, entropies, gaussian, quantify, small_scale_limit
 from quantify.gaussian import GaussianTwin, gaussian_twin
-from quantify.quantification.stochastic import limits
-from quantify.systems import ARMA, AutoRegressive, VectorAutoRegressive
+from quantify.quantification.stochastic import limits, shows_noise
+from quantify.systems import ARMA, AutoRegressive, Henon, VectorAutoRegressive
 from tests import naive
 
 
@@ -102,6 +102,14 @@ def test_all_by_itself_a_linear_process_has_its_excess_entropy(process, margin) 
     q = quantify(process.sample(5000, 3), choices=False)
     assert q.settings["tau"] > 1 and q.settings["limit_tau"] == 1 and not q.scaling_region
     assert abs(q.E_core.value - process.PI(q.PI.m)) < margin  # three standard deviations at this length
+
+
+def test_scales_of_ones_own_may_lie_anywhere() -> None:
+    """Not in octaves, and not evenly: noise shows, a deterministic map does not."""
+    for x, noisy in ((AutoRegressive((0.5,)).sample(3000, 1), True), (Henon().sample(3000, 1)[:, 0], False)):
+        for eps in ([0.9, 0.5, 0.12, 0.07], [0.8, 0.4, 0.1]):
+            sums = correlation_sums(x, tau=1, m_max=4, theiler=5, eps=eps)
+            assert shows_noise(decompose(sums, eps_min=eps[-1]), entropies(sums)) == noisy
 
 
 @pytest.mark.guard
