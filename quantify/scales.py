@@ -6,18 +6,42 @@ from dataclasses import replace
 
 import numpy as np
 
-from quantify.aliases import Floats
+from quantify.aliases import Counts, Floats
 from quantify.correlation import CorrelationSums
 from quantify.errors import QuantifyError
 
 # 1 % relative error of C_M if pairs were independent. E_M weighs it by up to M - 1: 0.1 nats at M = 10.
 MIN_PAIRS = 10_000
 MIN_SHARE = 0.01
+LEAST_SCALES = 3
 
 
 def points_per_octave(eps: Floats) -> float:
     """Steps of the eps grid per octave, on average."""
     return float((len(eps) - 1) / np.log2(eps[0] / eps[-1]))
+
+
+def pairs_needed(all_pairs: float) -> float:
+    """Close pairs that a scale must have in the largest embedding."""
+    return min(MIN_PAIRS, MIN_SHARE * all_pairs)
+
+
+def scales_with_pairs(C: Floats, all_pairs: float, times: Floats | float = 1.0) -> Counts:
+    """Number of scales, from the largest on, that have enough close pairs, or so many times as many.
+
+    Parameters
+    ----------
+    C : (..., n_eps) array, of the largest embedding
+    times : (...) array
+    """
+    poor = ~(C * all_pairs >= np.asarray(times)[..., None] * pairs_needed(all_pairs))
+    return np.where(poor.any(axis=-1), poor.argmax(axis=-1), C.shape[-1])
+
+
+def scales_resolved(eps: Floats, resolution: float) -> int:
+    """Number of scales, from the largest on, down to where a step of the grid may hold no distance."""
+    coarse = eps[:-1] - eps[1:] < resolution
+    return int(coarse.argmax()) + 1 if coarse.any() else len(eps)
 
 
 def default_eps_min(sums: CorrelationSums) -> tuple[float, str]:
@@ -50,16 +74,12 @@ def default_eps_min(sums: CorrelationSums) -> tuple[float, str]:
     ('pairs', True)
     """
     eps, total = sums.eps, sums.all_pairs
-    needed = min(MIN_PAIRS, MIN_SHARE * total)
-    poor = np.flatnonzero(sums.C[-1] * total < needed)
-    by_pairs = int(poor[0]) if len(poor) else len(eps)
-    by_resolution = len(eps)
-    if len(eps) > 1:
-        coarse = eps[:-1] - eps[1:] < sums.resolution
-        by_resolution = int(np.flatnonzero(coarse)[0]) + 1 if coarse.any() else len(eps)
+    by_pairs = int(scales_with_pairs(sums.C[-1], total))
+    by_resolution = scales_resolved(eps, sums.resolution)
     n = min(by_pairs, by_resolution)
     reason = "grid" if n == len(eps) else "pairs" if by_pairs <= by_resolution else "resolution"
-    if n < 3:
+    if n < LEAST_SCALES:
+        needed = pairs_needed(total)
         cure = (
             f"The series is quantised in steps of {sums.resolution:g}: record it with more digits"
             if reason == "resolution"

@@ -62,7 +62,8 @@ def correlation_sums(
         Largest embedding dimension.
     eps : array, optional
         Scales, strictly descending, positive. Default: `POINTS_PER_OCTAVE` scales per octave from the range
-        of the data down to its resolution or to where fewer than `FEW_PAIRS` pairs are left at m = 2.
+        of the data down to its resolution or to where fewer than `FEW_PAIRS` pairs are left at m = 2; one of
+        them, were they to go on, is the distance between the deciles of the data.
     largest : float, optional
         Where the default grid begins, instead of at the range of the data (which a single wild sample sets).
     theiler : int, optional
@@ -220,7 +221,16 @@ def _check_grid(eps: ArrayLike, resolution: float) -> Floats:
 
 
 def _default_grid(x: Floats, resolution: float, largest: float | None) -> Floats:
-    """Scales from the range of the data down to its resolution, `MAX_OCTAVES` at most."""
+    """Scales from the range of the data down to its resolution, `MAX_OCTAVES` at most.
+
+    They lie on a lattice that the middle 80 % of the data set: fits depend a little on where scales lie, and
+    the range, which two samples set, would move them from one recording to the next.
+    """
     largest = float(np.ptp(x, axis=1).max()) if largest is None else largest
+    low, high = np.quantile(x, (0.1, 0.9), axis=1)
+    middle = float((high - low).max()) or largest
+    first = np.floor(POINTS_PER_OCTAVE * np.log2(largest / middle) + 1e-9)
     octaves = min(MAX_OCTAVES, np.log2(largest / resolution))
-    return largest * 2.0 ** (-np.arange(int(octaves * POINTS_PER_OCTAVE) + 1) / POINTS_PER_OCTAVE)
+    steps = first - np.arange(int(octaves * POINTS_PER_OCTAVE) + 1)
+    grid = middle * 2.0 ** (steps / POINTS_PER_OCTAVE)
+    return np.asarray(grid[(grid >= resolution) | (steps == first)])

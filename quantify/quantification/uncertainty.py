@@ -1,12 +1,13 @@
 """The four numbers and how sure they are: what chance does to them, and what the choices of the method do.
 
 Chance: errors of the correlation sums are drawn again and again (`quantify.correlation.noise`), up and down
-alike, and each time everything is done anew, the choice of the ranges included. Fits, terms and ranges are
-choices, and the numbers of one series jump where a choice tips over. Their mean over the draws does not: it
-is the number to quote (Efron 2014, "Estimation and accuracy after model selection": bagging), and its
-standard error is what it owes to the pairs of blocks of the series, by regression on how much they counted in
-the draws. It tells how the number moves here; it may move a lot a little farther on, and the middle 95 % of
-the draws tell of that, down and up. Half the variance of the 95 % interval is taken from either.
+alike, and each time everything is done anew, the choice of the ranges and of the smallest scale included.
+Fits, terms and ranges are choices, and the numbers of one series jump where a choice tips over. Their mean
+over the draws does not: it is the number to quote (Efron 2014, "Estimation and accuracy after model
+selection": bagging), and its standard error is what it owes to the pairs of blocks of the series, by
+regression on how much they counted in the draws. It tells how the number moves here; it may move a lot a
+little farther on, and the middle 95 % of the draws tell of that, down and up. Half the variance of the 95 %
+interval is taken from either.
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ from quantify.decomposition.result import SOFT, resolved_arguments
 from quantify.decomposition.split import S_MIN_STEPS, split_many, split_rule
 from quantify.errors import QuantifyError
 from quantify.quantification_data import QUANTITIES, Estimate
+from quantify.scales import LEAST_SCALES, scales_resolved, scales_with_pairs
 
 # No error is claimed to be smaller: rounding, and a draw in a thousand that is different.
 LEAST_ERROR = 0.001
 # Draws of each size that make a regression worth while.
 LEAST_DRAWS = 50
+MORE_PAIRS = 2.0
+"""The smallest scale of a draw has the pairs needed up to so many times over, or as many times fewer."""
 NORMAL = 1.96
 """Standard deviations on either side of the middle 95 % of a normal distribution."""
 
@@ -143,10 +147,11 @@ def replicated(
         return None
     noise, found = sums.blocks.noise, []
     sizes = (1.0, WIDER) if given is None and region else (1 / SIZE,)
+    times = MORE_PAIRS ** rng.permutation((2 * np.arange(n) + 1) / n - 1)
     for size in sizes:
         draws = noise.draws(n, rng)
         errors = noise.errors(draws, size)
-        up, down = (read_many(sums, parts, error, given, region) for error in (errors, -errors))
+        up, down = (read_many(sums, parts, error, given, region, times) for error in (errors, -errors))
         found.append(Replicates(noise, draws, up, down, size))
         if progress is not None:
             progress(len(found), len(sizes))
@@ -154,18 +159,37 @@ def replicated(
 
 
 def read_many(
-    sums: CorrelationSums, parts: Decomposition, errors: Floats, given: Span, region: bool = True
+    sums: CorrelationSums,
+    parts: Decomposition,
+    errors: Floats,
+    given: Span,
+    region: bool = True,
+    times: Floats | float = 1.0,
 ) -> Floats:
-    """`read` of the decompositions of sums with errors of ln C, (n, m_max, n_eps), as `Replicates` has it."""
-    kept, x = len(parts.eps), np.log(parts.eps)
+    """`read` of the decompositions of sums with errors of ln C, (n, m_max, n_eps), as `Replicates` has it.
+
+    Over all plausible ranges each has its own smallest scale, that with `times` as many pairs as are needed:
+    numbers jump where fits lose their last scale.
+    """
     with np.errstate(divide="ignore"):
-        ln_C = np.where(sums.C > 0, np.log(sums.C), np.nan)[:, :kept]
-    curves = split_many(x, 0.0 - (ln_C + errors[..., :kept]), split_rule(parts.settings))
+        ln_C = np.where(sums.C > 0, np.log(sums.C), np.nan) + errors
+    x, rule = np.log(sums.eps), split_rule(parts.settings)
     if given is None and region:
-        return np.asarray(plausible_numbers(x, curves, float(parts.settings["kappa_max"]), SOFT))
+        kept = np.full(len(errors), len(parts.eps))
+        if parts.settings["eps_min_from"] != "given":
+            wanted = scales_with_pairs(np.exp(ln_C[:, -1]), sums.all_pairs, times)
+            kept = np.clip(wanted, LEAST_SCALES, scales_resolved(sums.eps, sums.resolution))
+        limit, numbers = float(parts.settings["kappa_max"]), np.full((len(errors), 6), np.nan)
+        for n in np.unique(kept):
+            some = kept == n
+            curves = split_many(x[:n], 0.0 - ln_C[some, :, :n], rule)
+            numbers[some] = plausible_numbers(x[:n], curves, limit, SOFT)
+        return numbers
     r = quoted_range(parts, given, region)
     if r is None:
         return np.full((len(errors), len(QUANTITIES)), np.nan)
+    x = np.log(parts.eps)
+    curves = split_many(x, 0.0 - ln_C[..., : len(x)], rule)
     inside = (parts.eps >= r.lo) & (parts.eps <= r.hi)
     state, memory = curves[:, 1, inside].mean(axis=1), curves[:, 2, inside].mean(axis=1)
     D = [line_through(x[inside], raw)[0] for raw in curves[:, 3, inside]]

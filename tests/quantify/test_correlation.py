@@ -195,10 +195,27 @@ def test_any_unit_of_the_series(scale, offset) -> None:
 def test_default_grid_and_window_are_stated() -> None:
     x = Henon().sample(3000, 1)[:, 0]
     sums = correlation_sums(x, tau=1, m_max=3)
-    assert sums.eps[0] == np.ptp(x) and (np.diff(sums.eps) < 0).all()
+    # Eight scales per octave, the first one within a step of the range.
+    assert np.ptp(x) * 2 ** (-1 / 8) < sums.eps[0] <= np.ptp(x)
+    np.testing.assert_allclose(sums.eps[:-1] / sums.eps[1:], 2 ** (1 / 8))
     assert sums.eps[-1] >= sums.resolution and sums.theiler >= 1
     assert sums.pairs[1, -1] >= 100
     assert np.isfinite(entropies(sums).H[1]).all()
+
+
+def test_extreme_samples_make_more_scales_and_move_none() -> None:
+    x = Lorenz().sample(3000, 1)[:, 0]
+    higher = np.append(x, [x.max() + 0.37 * np.ptp(x), x.min()])
+    few, more = (correlation_sums(y, tau=10, m_max=2, theiler=30).eps for y in (x, higher))
+    # The range is 2^.454 times as large: 3.6 steps. Two samples in 3,000 move the deciles by less than .1 %.
+    added = np.flatnonzero(np.isclose(more, few[0], rtol=2e-3))[0]
+    assert added in (3, 4)
+    np.testing.assert_allclose(more[added : added + 30], few[:30], rtol=2e-3)
+
+
+def test_a_series_that_rests_for_most_of_the_time_has_scales_from_its_range_on() -> None:
+    x = np.where(np.arange(3000) % 100 < 95, 0.0, np.random.default_rng(0).uniform(1, 2, 3000))
+    assert correlation_sums(x, tau=1, m_max=2, theiler=5).eps[0] == np.ptp(x)
 
 
 def test_quantised_series_stop_at_their_step() -> None:

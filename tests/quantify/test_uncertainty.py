@@ -15,8 +15,10 @@ from quantify.quantification.uncertainty import (
     errors_down_and_up,
     estimates,
     quoted_numbers,
+    quoted_range,
     read,
     read_many,
+    replicated,
 )
 from quantify.systems import Henon, Roessler
 
@@ -184,6 +186,56 @@ def test_many_at_once_equal_one_by_one(given, region, d):
     if given is None and region:
         ends = [(one.plausible().lo, one.plausible().hi) for one in again]
         np.testing.assert_allclose(np.exp(found[:, 4:]), ends, rtol=1e-9)
+
+
+def test_every_draw_has_a_smallest_scale_of_its_own():
+    """That with so many times the pairs that are needed, by its own count of them."""
+    sums = correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5)
+    parts, times = decompose(sums, s_min=(0.05, 0.1)), np.geomspace(0.5, 2, 9)
+    errors = 20 * sums.blocks.noise.errors(sums.blocks.noise.draws(9, np.random.default_rng(0)))
+    assert parts.settings["eps_min_from"] == "pairs"
+    expected, lengths = [], set()
+    for error, more in zip(errors, times, strict=True):
+        off = sums.off_by(error)
+        enough = off.C[-1] * sums.all_pairs >= more * 10_000
+        least = sums.eps[np.argmin(enough) - 1]
+        lengths.add(float(least))
+        expected.append(read(decompose(off, s_min=(0.05, 0.1), eps_min=least), None))
+    assert len(lengths) > 5
+    found = read_many(sums, parts, errors, None, times=times)
+    np.testing.assert_allclose(found[:, :4], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_smallest_scale_that_is_given_is_that_of_all_draws():
+    sums = correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5)
+    errors = sums.blocks.noise.errors(sums.blocks.noise.draws(5, np.random.default_rng(0)))
+    parts = decompose(sums, eps_min=0.05)
+    few, many = (read_many(sums, parts, errors, None, times=np.full(5, t)) for t in (0.5, 2.0))
+    np.testing.assert_array_equal(few, many)
+
+
+def test_a_scale_more_or_less_hardly_moves_the_number(monkeypatch):
+    """The smallest scale of a three-dimensional Hénon map has just enough pairs, or just too few.
+
+    Its decomposition jumps, by .031 nats; of the draws, which need half to twice as many pairs, one in a
+    hundred at most loses a scale.
+    """
+    y = [0.1, 0.1, 0.1]
+    while len(y) < 6000:
+        y.append(1.76 - y[-2] ** 2 - 0.1 * y[-3])
+    sums = correlation_sums(np.array(y[1000:]), tau=1, m_max=8, theiler=5)
+    plain, quoted = [], []
+    for wanted in (1 - 1e-9, 1 + 1e-9):
+        limit = decompose(sums).settings["eps_min"]
+        pairs = sums.C[-1, np.argmin(np.abs(sums.eps - limit))] * sums.all_pairs
+        monkeypatch.setattr("quantify.scales.MIN_PAIRS", pairs * wanted)
+        parts = decompose(sums, s_min=(0.05, 0.1))
+        drawn = replicated(sums, parts, None, True, 100, np.random.default_rng(0))
+        plain.append(read(parts, None)[2])
+        quoted.append(quoted_numbers(quoted_range(parts, None), drawn)[0].E_core)
+        monkeypatch.undo()
+    assert abs(np.diff(plain)[0]) > 0.02
+    assert abs(np.diff(quoted)[0]) < 0.002
 
 
 def test_steps_of_memory_come_in_bit_by_bit():
