@@ -373,7 +373,7 @@ def _assemble(
         },
         stationarity=stationarity,
         scaling_region=region,
-        stochastic_below=stochastic_below(parts, curves),
+        stochastic_below=stochastic_below(parts, curves, sums),
         convergence=of_shorter(sums, eps_range, s_min=s_min, **decomposition) if replicates else None,
         data=report.facts if report is not None else None,
     )

@@ -27,6 +27,9 @@ LEAST_OCTAVES = 1.0
 """Stochastic scales, from the smallest on, that make the limit worth a look."""
 LEAST_GROWTH = 0.25
 """Of h in units of the growth of H_1: 1 for noise, 0 for a deterministic system."""
+FEW_STEPS = (1, 2, 3, 4)
+FEW_PAIRS = 1000
+"""Close pairs from which on growth over an octave is known to .05: a quarter of it is .17."""
 SHOWN = 1 / 3
 """The same by which noise shows: .4 to .7 for an AR(2) process that swings, with delay 1, and .2 to .3 for
 flows and cycles with a little noise that are sampled finely."""
@@ -38,12 +41,13 @@ REPLICATES = 200
 """Draws that tell how often each m is the one."""
 
 
-def stochastic_below(parts: Decomposition, curves: Entropies) -> float | None:
+def stochastic_below(parts: Decomposition, curves: Entropies, sums: CorrelationSums) -> float | None:
     """The scale below which all scales are stochastic; None if these are less than an octave.
 
     At stochastic scales every step tells as much more as the first when one looks closer: h grows with H_1.
     Where it does not, it is not noise that takes the slopes away. A perfect cycle has few distances, say,
-    and H_1 grows in steps between them.
+    and H_1 grows in steps between them. And m_max steps of a short series reach large scales only, where
+    anything looks stochastic: fewer steps must show the same on the smaller scales that they reach.
     """
     noisy = parts.determinism < 0.5
     end = len(noisy) - 1
@@ -53,7 +57,23 @@ def stochastic_below(parts: Decomposition, curves: Entropies) -> float | None:
     octaves = float(np.log2(parts.eps[first] / parts.eps[-1]))
     if not noisy[-1] or octaves < LEAST_OCTAVES:
         return None
-    return float(parts.eps[first]) if _grows(curves, first, len(noisy) - 1, LEAST_GROWTH) else None
+    if not _grows(curves, first, len(noisy) - 1, LEAST_GROWTH) or _stops_growing(curves, sums, len(noisy)):
+        return None
+    return float(parts.eps[first])
+
+
+def _stops_growing(curves: Entropies, sums: CorrelationSums, kept: int) -> bool:
+    """Whether h_m of a few steps m grows no more with H_1 over the smallest octave that is counted well, if
+    that lies below the scales that are kept for all steps.
+    """
+    for m in FEW_STEPS:
+        if m + 1 >= sums.m_max:
+            break
+        last = int((sums.C[m] * sums.all_pairs >= FEW_PAIRS).sum()) - 1
+        first = int(np.argmax(sums.eps <= 2.001 * sums.eps[last]))
+        if last >= kept and not _grows(curves, first, last, LEAST_GROWTH, m):
+            return True
+    return False
 
 
 def shows_noise(parts: Decomposition, curves: Entropies) -> bool:
@@ -66,10 +86,12 @@ def shows_noise(parts: Decomposition, curves: Entropies) -> bool:
     return _grows(curves, min(octave, last - 1), last, SHOWN)
 
 
-def _grows(curves: Entropies, first: int, last: int, share: float) -> bool:
-    """Whether the last h grows by more than this share of H_1 from one scale to a smaller one."""
+def _grows(curves: Entropies, first: int, last: int, share: float, m: int = -1) -> bool:
+    """Whether h_m, of most steps unless told, grows by more than this share of H_1 from one scale to a
+    smaller one.
+    """
     growth = curves.h[:, last] - curves.h[:, first]  # h_0 = H_1
-    return bool(growth[-1] > share * growth[0])
+    return bool(growth[m] > share * growth[0])
 
 
 def with_limits(result: Quantification, sums: CorrelationSums, rng: np.random.Generator) -> Quantification:

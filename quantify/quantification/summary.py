@@ -87,6 +87,8 @@ def _doubt(q: QuantificationData) -> str:
         words["length"] = f"half of the series gives {_short(half)} nats."
     if q.stationarity is not None and not q.stationarity["stationary"]:
         return "the series is not stationary (see below)."
+    if not q.scaling_region and q.E is None and q.PI is None:
+        return "whether it is noise cannot be told at any scale that this series reaches (see below)."
     return words[max(reach, key=lambda name: reach[name])]
 
 

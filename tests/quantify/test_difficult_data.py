@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quantify import QuantifyError, quantify
-from quantify.systems import Henon, Lorenz
+from quantify.systems import ARMA, AutoRegressive, Henon, Logistic, Lorenz
 
 N = 20_000
 CHANGE = {"stationary": False, "feature": "mean", "change": 1000, "transient": 2000}
@@ -50,6 +50,27 @@ def test_a_perfect_cycle_has_no_stochastic_scales():
     q = quantify(np.sin(t / 5 + np.arange(2) * np.pi / 6), replicates=0, choices=False)
     assert q.decomposition.kappa[-1] > 0.5  # what the slopes alone would say
     assert q.scaling_region and q.stochastic_below is None and q.PI is None
+
+
+@pytest.mark.parametrize(
+    ("system", "n"), [(Henon(), 600), (Henon(), 1000), (Logistic(), 600), (Lorenz(), 1000)]
+)
+def test_a_short_series_of_a_map_or_a_flow_is_not_called_stochastic(system, n):
+    """Ten steps reach scales near the size of all, where everything looks stochastic; few steps tell."""
+    x = system.sample(n, 1).reshape(n, -1)[:, 0]
+    q = quantify(x, replicates=0, choices=False, stationarity=False)
+    assert not q.scaling_region and q.stochastic_below is None and q.E is None and q.PI is None
+    assert "whether it is noise cannot be told" in q.summary()
+
+
+@pytest.mark.parametrize(
+    "process", [AutoRegressive((1.6, -0.8)), AutoRegressive((0.6,)), ARMA((), (0.9, 0.5))]
+)
+def test_a_short_series_of_a_process_with_noise_has_its_limit(process):
+    q = quantify(process.sample(1000, 1), replicates=20, choices=False, stationarity=False)
+    assert q.stochastic_below is not None
+    # A thousand samples: PI scatters by .02 to .07 over realisations.
+    assert q.PI.value == pytest.approx(process.PI(5), abs=0.2)
 
 
 def test_one_system_in_many_mixes_is_the_same_system():
