@@ -76,6 +76,8 @@ class Replicates:
         where these begin and end.
     size : float
         Variance of the errors in units of the usual one.
+    times : (n,) array
+        How many times the usual number of pairs the smallest scale of each must have.
     """
 
     noise: Noise
@@ -83,6 +85,7 @@ class Replicates:
     up: Floats
     down: Floats
     size: float = 1.0
+    times: Floats | float = 1.0
 
     @cached_property
     def usable(self) -> Bools:
@@ -93,6 +96,14 @@ class Replicates:
     def numbers(self) -> Floats:
         """All draws that have all numbers, (2 n, k)."""
         return np.concatenate([self.up[self.usable], self.down[self.usable]])
+
+    @property
+    def by_chance(self) -> Floats:
+        """How far all draws lie from their mean, (2 n, k), but for what the smallest scale does to them."""
+        off = self.numbers - self.mean
+        times = np.broadcast_to(self.times, len(self.up))[self.usable]
+        scale = np.log(np.concatenate([times, times]))
+        return np.asarray(off - np.outer(scale, scale @ off / max(scale @ scale, 1e-12)))
 
     @property
     def mean(self) -> Floats:
@@ -152,7 +163,7 @@ def replicated(
         draws = noise.draws(n, rng)
         errors = noise.errors(draws, size)
         up, down = (read_many(sums, parts, error, given, region, times) for error in (errors, -errors))
-        found.append(Replicates(noise, draws, up, down, size))
+        found.append(Replicates(noise, draws, up, down, size, times))
         if progress is not None:
             progress(len(found), len(sizes))
     return tuple(found)
@@ -238,8 +249,7 @@ def errors_down_and_up(drawn: tuple[Replicates, ...]) -> Floats | None:
     A number that jumps, such as state complexity where a plateau comes and goes, has a small error on either
     side of the jump, and draws beyond it.
     """
-    mean = drawn[0].mean[: len(QUANTITIES)]
-    off = [(one.numbers[:, : len(QUANTITIES)] - mean) / np.sqrt(SIZE * one.size) for one in drawn]
+    off = [one.by_chance[:, : len(QUANTITIES)] / np.sqrt(SIZE * one.size) for one in drawn]
     every = np.concatenate(off)
     if len(every) < 2 * LEAST_DRAWS:
         return None

@@ -151,6 +151,21 @@ def test_the_draws_of_a_number_beside_a_jump_reach_over_it():
     assert down == pytest.approx(0.08, abs=0.04) and up == pytest.approx(0.92, abs=0.04)
 
 
+def test_what_the_smallest_scale_does_is_no_chance():
+    """The number follows the pairs that are needed, and chance by a tenth as much."""
+    pairs, times = 400, np.geomspace(0.5, 2, 400)
+    rng, found = np.random.default_rng(0), []
+    for size in (1.0, WIDER):
+        draws = NOISE.draws(pairs, rng)
+        up, down = (
+            np.repeat(np.log(times)[:, None], 6, axis=1) + sign * 0.1 * draws[:, :1] for sign in (1, -1)
+        )
+        found.append(Replicates(NOISE, draws, up, down, size, times))
+    # Errors are drawn with twice their variance, the second ones with 8/3 of it.
+    s = 0.1 * np.sqrt((1 / SIZE + 1 / SIZE / WIDER) / 2)
+    assert errors_down_and_up(tuple(found)) == pytest.approx(np.full((2, 4), s), rel=0.1)
+
+
 def test_few_draws_have_no_sides():
     assert errors_down_and_up(replicates(lambda w: Z @ w, pairs=20)) is None
 
