@@ -26,15 +26,21 @@ def pairs_needed(all_pairs: float) -> float:
     return min(MIN_PAIRS, MIN_SHARE * all_pairs)
 
 
-def scales_with_pairs(C: Floats, all_pairs: float, times: Floats | float = 1.0) -> Counts:
+def scales_with_pairs(C: Floats, all_pairs: float, error: Floats, times: Floats | float = 1.0) -> Counts:
     """Number of scales, from the largest on, that have enough close pairs, or so many times as many.
+
+    Where a random share was counted, its relative error is larger than that of all these pairs, and they
+    count as the fewer that would have it.
 
     Parameters
     ----------
     C : (..., n_eps) array, of the largest embedding
+    error : (n_eps,) array, of C against counting all pairs; NaN, unknown, counts as none
     times : (...) array
     """
-    poor = ~(C * all_pairs >= np.asarray(times)[..., None] * pairs_needed(all_pairs))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pairs = 1 / (1 / (C * all_pairs) + np.nan_to_num(error, posinf=np.inf) ** 2)
+    poor = ~(pairs >= np.asarray(times)[..., None] * pairs_needed(all_pairs) * (1 - 1e-12))
     return np.where(poor.any(axis=-1), poor.argmax(axis=-1), C.shape[-1])
 
 
@@ -50,7 +56,7 @@ def default_eps_min(sums: CorrelationSums) -> tuple[float, str]:
     Two conditions, the larger wins:
 
     - *pairs*: of all pairs at least 10,000 are closer than eps in the largest embedding (or 1 % of
-      them, if the series is so short that this is less);
+      them, if the series is so short that this is less), and a random share is as sure as so many;
     - *resolution*: every step of the grid contains at least one distance that the data can take,
       eps (1 - 1 / ratio) >= resolution, where ratio is that of neighbouring scales.
 
@@ -74,7 +80,7 @@ def default_eps_min(sums: CorrelationSums) -> tuple[float, str]:
     ('pairs', True)
     """
     eps, total = sums.eps, sums.all_pairs
-    by_pairs = int(scales_with_pairs(sums.C[-1], total))
+    by_pairs = int(scales_with_pairs(sums.C[-1], total, sums.error[-1]))
     by_resolution = scales_resolved(eps, sums.resolution)
     n = min(by_pairs, by_resolution)
     reason = "grid" if n == len(eps) else "pairs" if by_pairs <= by_resolution else "resolution"

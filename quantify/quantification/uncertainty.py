@@ -188,7 +188,7 @@ def read_many(
     if given is None and region:
         kept = np.full(len(errors), len(parts.eps))
         if parts.settings["eps_min_from"] != "given":
-            wanted = scales_with_pairs(np.exp(ln_C[:, -1]), sums.all_pairs, times)
+            wanted = scales_with_pairs(np.exp(ln_C[:, -1]), sums.all_pairs, sums.error[-1], times)
             kept = np.clip(wanted, LEAST_SCALES, scales_resolved(sums.eps, sums.resolution))
         limit, numbers = float(parts.settings["kappa_max"]), np.full((len(errors), 6), np.nan)
         for n in np.unique(kept):

@@ -1,5 +1,7 @@
 """The decomposition against its slow twin, its identities, ranges, defaults and errors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -236,6 +238,16 @@ def test_eps_min_from_pairs():
     parts = decompose(make_sums(eps, C))
     assert parts.settings["eps_min"] == 2.0**-13 and parts.settings["eps_min_from"] == "pairs"
     assert len(parts.eps) == 14
+
+
+def test_a_random_share_is_as_sure_as_fewer_pairs():
+    """At 2**-10 there are 1e6 pairs, known to 1 %: with the 1,000th part of their own error, as 9,900 are."""
+    eps = 2.0 ** -np.arange(20)
+    error = np.where(np.arange(20) < 10, 0.001, 0.01) * np.ones((2, 1))
+    sums = make_sums(eps, np.stack([eps, eps**2]))
+    assert default_eps_min(replace(sums, error=error)) == (2.0**-9, "pairs")
+    assert default_eps_min(replace(sums, error=0.1 * error)) == (2.0**-13, "pairs")
+    assert default_eps_min(replace(sums, error=np.full((2, 20), np.nan))) == (2.0**-13, "pairs")
 
 
 def test_eps_min_from_resolution():

@@ -41,9 +41,10 @@ def test_each_number_has_its_uncertainties(lorenz, name):
     assert e.value == getattr(lorenz.range, name)
     assert 0 < e.sampling < 1 and 0 <= e.spread < 1
     low, high = e.interval
-    # Student's factor for 15 degrees of freedom, up and down; over a jump more, but not many times more.
-    assert 2.13 * e.sampling < e.value - low < 6 * e.sampling
-    assert 2.13 * e.sampling < high - e.value < 6 * e.sampling
+    # Student's factor for 15 degrees of freedom, up and down, times a mean of which the error is one half;
+    # over a jump more, but not many times more.
+    assert 2.13 / 2**0.5 * e.sampling < e.value - low < 6 * e.sampling
+    assert 2.13 / 2**0.5 * e.sampling < high - e.value < 6 * e.sampling
     assert set(e.choices) == {"tau", "m_max", "s_min"} and e.choices["s_min"] == e.s_min_interval
     for low, high in e.choices.values():
         assert low <= e.value <= high
