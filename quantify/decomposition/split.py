@@ -19,8 +19,10 @@ import quantify.decomposition.terms as terms
 from quantify.aliases import Floats
 from quantify.segments import segments_of_rows
 
-S_MIN_STEPS = 6
-"""Thresholds that an average over an interval of s_min takes, both ends included."""
+S_MIN_STEPS = 12
+"""Thresholds that an average over an interval of s_min takes, each in the middle of as many equal parts: with
+both ends among six of them, E_core was three times as far from the integral (.025 and .008 nats)."""
+MIDDLES = (np.arange(S_MIN_STEPS) + 0.5) / S_MIN_STEPS
 
 
 class SplitRule(NamedTuple):
@@ -61,7 +63,7 @@ def split_rule(settings: Mapping[str, Any]) -> SplitRule:
         *(int(settings["fit_points"]), float(settings["quantile"]), float(settings["sd_fraction"])),
         *(float(settings["extension"]), float(settings["overlap"])),
         *(int(settings["derivative_points"]), int(settings["average_points"])),
-        thresholds=ends if len(ends) == 1 else np.linspace(ends[0], ends[1], S_MIN_STEPS),
+        thresholds=ends if len(ends) == 1 else ends[0] + (ends[1] - ends[0]) * MIDDLES,
         # 12 digits: 1 - .45 is meant to be .55 whatever its last bit.
         least=round(1 - float(settings["kappa_max"]), 12),
         remove_negative=bool(settings["remove_negative"]),

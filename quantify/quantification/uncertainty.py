@@ -27,7 +27,7 @@ from quantify.decomposition import Decomposition, ScalingRange, decompose
 from quantify.decomposition.algorithm import S_MIN
 from quantify.decomposition.ranges import line_through, plausible_numbers
 from quantify.decomposition.result import SOFT, resolved_arguments
-from quantify.decomposition.split import S_MIN_STEPS, split_many, split_rule
+from quantify.decomposition.split import split_many, split_rule
 from quantify.errors import QuantifyError
 from quantify.quantification_data import QUANTITIES, Estimate
 from quantify.scales import LEAST_SCALES, scales_resolved, scales_with_pairs
@@ -38,6 +38,8 @@ LEAST_ERROR = 0.001
 LEAST_DRAWS = 50
 MORE_PAIRS = 2.0
 """The smallest scale of a draw has the pairs needed up to so many times over, or as many times fewer."""
+S_MIN_CHOICES = 6
+"""Thresholds of the usual interval, both ends included, that are tried one by one."""
 NORMAL = 1.96
 """Standard deviations on either side of the middle 95 % of a normal distribution."""
 
@@ -315,7 +317,7 @@ def over_s_min(sums: CorrelationSums, parts: Decomposition, given: Span, region:
     """What other thresholds s_min of the usual interval add to the four numbers, (6, 4)."""
     options = resolved_arguments(parts.settings)
     base = read(parts, given, region)
-    thresholds = np.linspace(*S_MIN, S_MIN_STEPS)
+    thresholds = np.linspace(*S_MIN, S_MIN_CHOICES)
     return np.array(
         [read(decompose(sums, **options | {"s_min": float(s)}), given, region) - base for s in thresholds]
     )
