@@ -14,6 +14,7 @@ from quantify.errors import QuantifyError
 MIN_PAIRS = 10_000
 MIN_SHARE = 0.01
 LEAST_SCALES = 3
+BEARABLE = 0.25  # of the pairs needed: twice the error, at scales between surer ones
 
 
 def points_per_octave(eps: Floats) -> float:
@@ -30,7 +31,8 @@ def scales_with_pairs(C: Floats, all_pairs: float, error: Floats, times: Floats 
     """Number of scales, from the largest on, that have enough close pairs, or so many times as many.
 
     Where a random share was counted, its relative error is larger than that of all these pairs, and they
-    count as the fewer that would have it.
+    count as the fewer that would have it. Shares are surer again at small scales, where all pairs are
+    counted: a stretch in between that has a quarter of what is needed does not end the scales.
 
     Parameters
     ----------
@@ -40,8 +42,10 @@ def scales_with_pairs(C: Floats, all_pairs: float, error: Floats, times: Floats 
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         pairs = 1 / (1 / (C * all_pairs) + np.nan_to_num(error, posinf=np.inf) ** 2)
-    poor = ~(pairs >= np.asarray(times)[..., None] * pairs_needed(all_pairs) * (1 - 1e-12))
-    return np.where(poor.any(axis=-1), poor.argmax(axis=-1), C.shape[-1])
+    enough = pairs >= np.asarray(times)[..., None] * pairs_needed(all_pairs) * (1 - 1e-12)
+    bearable = pairs >= np.asarray(times)[..., None] * pairs_needed(all_pairs) * BEARABLE
+    before = np.logical_and.accumulate(bearable, axis=-1)
+    return np.asarray((enough & before).cumsum(axis=-1).argmax(axis=-1) + (enough & before).any(axis=-1))
 
 
 def scales_resolved(eps: Floats, resolution: float) -> int:
@@ -56,7 +60,8 @@ def default_eps_min(sums: CorrelationSums) -> tuple[float, str]:
     Two conditions, the larger wins:
 
     - *pairs*: of all pairs at least 10,000 are closer than eps in the largest embedding (or 1 % of
-      them, if the series is so short that this is less), and a random share is as sure as so many;
+      them, if the series is so short that this is less), and a random share is as sure as so many, or
+      half as sure between scales where it is;
     - *resolution*: every step of the grid contains at least one distance that the data can take,
       eps (1 - 1 / ratio) >= resolution, where ratio is that of neighbouring scales.
 

@@ -640,7 +640,7 @@ def weigh_ranges(x, E_core, E_raw, determinism):
             inside = slice(i, j + 1)
             g = np.mean(determinism[inside]) ** 8
             mean, sd = np.mean(E_core[inside]), np.std(E_core[inside])
-            weight = octaves * g / (1 + (sd / max(0.03 * abs(mean), 0.015)) ** 2) ** 2
+            weight = octaves * g / (1 + (sd / max(0.02 * abs(mean), 0.01)) ** 2) ** 2
             scales[inside] += weight / (j + 1 - i)
             sums["lo"] += weight * x[j]
             sums["hi"] += weight * x[i]

@@ -12,7 +12,8 @@ from quantify.aliases import Bools, Counts, Floats
 
 LEAST_OCTAVES = 1.5
 DETERMINISM_POWER = 8.0
-TOLERANCE = 0.03
+TOLERANCE = 0.02
+"""Of E_core: how much it may vary along a range that is called flat (`benchmarks/flatness.py`)."""
 
 
 def sample_sd(values: Floats) -> float:
@@ -68,26 +69,28 @@ class Weights(NamedTuple):
     octaves: float
 
 
-def weigh_ranges(x: Floats, E_core: Floats, E_raw: Floats, determinism: Floats) -> Weights | None:
+def weigh_ranges(
+    x: Floats, E_core: Floats, E_raw: Floats, determinism: Floats, tolerance: float = TOLERANCE
+) -> Weights | None:
     """Average over all ranges of at least `LEAST_OCTAVES`; None if none has any deterministic scale.
 
     A range counts by its width w in octaves, its determinism g (0..1, mean over its scales) and how much
     E_core varies over it (standard deviation sd):
 
-        w g^8 / (1 + (sd / tolerance)^2)^2,   tolerance = max(.03 E_core, .015 nats)
+        w g^8 / (1 + (sd / allowed)^2)^2,   allowed = tolerance * max(E_core, .5 nats)
 
     so flat, deterministic and long ranges count most, all of them count something, and nothing jumps when a
     curve moves a little.
     """
     if len(x) < 3:
         return None
-    scales, lo, hi, D, drift, octaves = _weigh(x, E_core, np.nan_to_num(E_raw), determinism)
+    scales, lo, hi, D, drift, octaves = _weigh(x, E_core, np.nan_to_num(E_raw), determinism, tolerance)
     total = scales.sum()
     return None if not total > 0 else Weights(scales / total, lo, hi, D, drift, octaves)
 
 
 @njit(cache=True)
-def _weigh(x, E_core, E_raw, determinism):  # type: ignore[no-untyped-def]
+def _weigh(x, E_core, E_raw, determinism, tolerance):  # type: ignore[no-untyped-def]
     """Sums over all ranges i..j by differences of running sums; see `weigh_ranges`."""
     n = len(x)
     # Row i: running sums of determinism, e, e², r, r t, t, e t, t² before scale i, with e = E_core, r = E_raw
@@ -111,8 +114,8 @@ def _weigh(x, E_core, E_raw, determinism):  # type: ignore[no-untyped-def]
             g, e, ee, r, rt, t, et, tt = mean
             g = g**DETERMINISM_POWER
             widest = max(widest, width * g)
-            tolerance = max(TOLERANCE * abs(e), TOLERANCE / 2)
-            weight = width * g / (1 + max(ee - e * e, 0.0) / tolerance**2) ** 2
+            allowed = tolerance * max(abs(e), 0.5)
+            weight = width * g / (1 + max(ee - e * e, 0.0) / allowed**2) ** 2
             spread = tt - t * t
             total += weight
             lo += weight * x[j]
@@ -141,7 +144,7 @@ def plausible_numbers(x, parts, kappa_max, soft):  # type: ignore[no-untyped-def
             determinism[i] = min(max((kappa_max + soft - (1 - parts[r, 0, i])) / (2 * soft), 0.0), 1.0)
             if np.isnan(raw[i]):
                 raw[i] = 0.0
-        scales, lo, hi, D, _, _ = _weigh(x, state + memory, raw, determinism)
+        scales, lo, hi, D, _, _ = _weigh(x, state + memory, raw, determinism, TOLERANCE)
         total = scales.sum()
         if total > 0:
             scales /= total

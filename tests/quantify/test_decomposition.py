@@ -266,6 +266,15 @@ def test_a_random_share_is_as_sure_as_fewer_pairs():
     assert default_eps_min(replace(sums, error=np.full((2, 20), np.nan))) == (2.0**-13, "pairs")
 
 
+@pytest.mark.parametrize(("between", "end"), [(0.0199, 2.0**-13), (0.0201, 2.0**-4)])
+def test_a_share_that_is_unsure_in_between(between, end):
+    """Errors of 2 % from 2**-5 to 2**-9, where 10,000 pairs have 1 %: twice that is bearable, more is not."""
+    eps = 2.0 ** -np.arange(20)
+    error = np.where((np.arange(20) >= 5) & (np.arange(20) <= 9), between, 0.0) * np.ones((2, 1))
+    sums = replace(make_sums(eps, np.stack([eps, eps**2])), error=error)
+    assert default_eps_min(sums) == (end, "pairs")
+
+
 def test_eps_min_from_resolution():
     """Steps of the grid become finer than the data's resolution at eps (1 - 1/2) < .01."""
     eps = 2.0 ** -np.arange(20)

@@ -207,7 +207,7 @@ def test_every_draw_has_a_smallest_scale_of_its_own():
     """That with so many times the pairs that are needed, by its own count of them."""
     sums = correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5)
     parts, times = decompose(sums, s_min=(0.05, 0.1)), np.geomspace(0.5, 2, 9)
-    errors = 20 * sums.blocks.noise.errors(sums.blocks.noise.draws(9, np.random.default_rng(0)))
+    errors = 3 * sums.blocks.noise.errors(sums.blocks.noise.draws(9, np.random.default_rng(0)))
     assert parts.settings["eps_min_from"] == "pairs"
     expected, lengths = [], set()
     for error, more in zip(errors, times, strict=True):
