@@ -640,11 +640,15 @@ def weigh_ranges(x, E_core, E_raw, determinism):
             inside = slice(i, j + 1)
             g = np.mean(determinism[inside]) ** 8
             mean, sd = np.mean(E_core[inside]), np.std(E_core[inside])
-            weight = octaves * g / (1 + (sd / max(0.02 * abs(mean), 0.01)) ** 2) ** 2
+            slope, start = np.polyfit(x[inside], E_raw[inside], 1)
+            off = np.sqrt(np.mean((E_raw[inside] - slope * x[inside] - start) ** 2))
+            along = 0.02 * max(-slope, 0.5) * (x[i] - x[j])
+            flat, straight = sd / max(0.02 * abs(mean), 0.01), off / along
+            weight = octaves * g / ((1 + flat**2) * (1 + straight**2)) ** 2
             scales[inside] += weight / (j + 1 - i)
             sums["lo"] += weight * x[j]
             sums["hi"] += weight * x[i]
-            sums["D"] -= weight * np.polyfit(x[inside], E_raw[inside], 1)[0]
+            sums["D"] -= weight * slope
             sums["drift"] += weight * np.polyfit(x[inside], E_core[inside], 1)[0]
             total += weight
             widest = max(widest, octaves * g)

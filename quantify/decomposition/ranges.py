@@ -13,7 +13,7 @@ from quantify.aliases import Bools, Counts, Floats
 LEAST_OCTAVES = 1.5
 DETERMINISM_POWER = 8.0
 TOLERANCE = 0.02
-"""Of E_core: how much it may vary along a range that is called flat (`benchmarks/flatness.py`)."""
+"""How far a range may be from a flat E_core and from a straight E_M (`benchmarks/flatness.py`)."""
 
 
 def sample_sd(values: Floats) -> float:
@@ -70,37 +70,44 @@ class Weights(NamedTuple):
 
 
 def weigh_ranges(
-    x: Floats, E_core: Floats, E_raw: Floats, determinism: Floats, tolerance: float = TOLERANCE
+    x: Floats,
+    E_core: Floats,
+    E_raw: Floats,
+    determinism: Floats,
+    flat: float = TOLERANCE,
+    straight: float = TOLERANCE,
 ) -> Weights | None:
     """Average over all ranges of at least `LEAST_OCTAVES`; None if none has any deterministic scale.
 
-    A range counts by its width w in octaves, its determinism g (0..1, mean over its scales) and how much
-    E_core varies over it (standard deviation sd):
+    A range counts by its width w in octaves, its determinism g (0..1, mean over its scales), how much E_core
+    varies over it (standard deviation sd), and how far E_M is from the line D ln eps there (off):
 
-        w g^8 / (1 + (sd / allowed)^2)^2,   allowed = tolerance * max(E_core, .5 nats)
+        w g^8 / ((1 + (sd / allowed)^2) (1 + (off / allowed')^2))^2
+        allowed = flat * max(E_core, .5 nats),   allowed' = straight * max(D, .5) w ln 2
 
-    so flat, deterministic and long ranges count most, all of them count something, and nothing jumps when a
-    curve moves a little.
+    so flat, straight, deterministic and long ranges count most, all of them count something, and nothing
+    jumps when a curve moves a little. Where E_core seems flat and E_M bends, noise or the size of the whole
+    sets in.
     """
     if len(x) < 3:
         return None
-    scales, lo, hi, D, drift, octaves = _weigh(x, E_core, np.nan_to_num(E_raw), determinism, tolerance)
+    scales, lo, hi, D, drift, octaves = _weigh(x, E_core, np.nan_to_num(E_raw), determinism, flat, straight)
     total = scales.sum()
     return None if not total > 0 else Weights(scales / total, lo, hi, D, drift, octaves)
 
 
 @njit(cache=True)
-def _weigh(x, E_core, E_raw, determinism, tolerance):  # type: ignore[no-untyped-def]
+def _weigh(x, E_core, E_raw, determinism, flat, straight):  # type: ignore[no-untyped-def]
     """Sums over all ranges i..j by differences of running sums; see `weigh_ranges`."""
     n = len(x)
-    # Row i: running sums of determinism, e, e², r, r t, t, e t, t² before scale i, with e = E_core, r = E_raw
-    # and t = x - x_0.
-    before = np.zeros((n + 1, 8))
+    # Row i: running sums of determinism, e, e², r, r t, t, e t, t², r² before scale i, with e = E_core,
+    # r = E_raw and t = x - x_0.
+    before = np.zeros((n + 1, 9))
     for i in range(n):
         t, e, r = x[i] - x[0], E_core[i], E_raw[i]
-        for q, term in enumerate((determinism[i], e, e * e, r, r * t, t, e * t, t * t)):
+        for q, term in enumerate((determinism[i], e, e * e, r, r * t, t, e * t, t * t, r * r)):
             before[i + 1, q] = before[i, q] + term
-    mean = np.empty(8)
+    mean = np.empty(9)
     steps = np.zeros(n + 1)
     total = lo = hi = D = drift = widest = 0.0
     for i in range(n):
@@ -109,18 +116,22 @@ def _weigh(x, E_core, E_raw, determinism, tolerance):  # type: ignore[no-untyped
             if width < LEAST_OCTAVES - 1e-9:
                 continue
             m = j + 1 - i
-            for q in range(8):
+            for q in range(9):
                 mean[q] = (before[j + 1, q] - before[i, q]) / m
-            g, e, ee, r, rt, t, et, tt = mean
+            g, e, ee, r, rt, t, et, tt, rr = mean
             g = g**DETERMINISM_POWER
             widest = max(widest, width * g)
-            allowed = tolerance * max(abs(e), 0.5)
-            weight = width * g / (1 + max(ee - e * e, 0.0) / allowed**2) ** 2
             spread = tt - t * t
+            slope = (rt - r * t) / spread
+            allowed = flat * max(abs(e), 0.5)
+            along = straight * max(-slope, 0.5) * (x[i] - x[j])
+            bent = 1 + max(ee - e * e, 0.0) / allowed**2
+            bent *= 1 + max(rr - r * r - slope**2 * spread, 0.0) / along**2
+            weight = width * g / bent**2
             total += weight
             lo += weight * x[j]
             hi += weight * x[i]
-            D -= weight * (rt - r * t) / spread
+            D -= weight * slope
             drift += weight * (et - e * t) / spread
             steps[i] += weight / m
             steps[j + 1] -= weight / m
@@ -144,7 +155,7 @@ def plausible_numbers(x, parts, kappa_max, soft):  # type: ignore[no-untyped-def
             determinism[i] = min(max((kappa_max + soft - (1 - parts[r, 0, i])) / (2 * soft), 0.0), 1.0)
             if np.isnan(raw[i]):
                 raw[i] = 0.0
-        scales, lo, hi, D, _, _ = _weigh(x, state + memory, raw, determinism, TOLERANCE)
+        scales, lo, hi, D, _, _ = _weigh(x, state + memory, raw, determinism, TOLERANCE, TOLERANCE)
         total = scales.sum()
         if total > 0:
             scales /= total

@@ -55,6 +55,17 @@ def test_maps_and_noise_have_delay_one(system):
     assert choose_delay(x if x.ndim == 1 else x[:, 0]).tau == 1
 
 
+def test_a_map_that_stays_on_one_side_for_a_while_has_delay_one():
+    """Holmes' cubic map has an autocorrelation of .76, .62, ... that falls below 1/e after a dozen steps; by
+    then its chaos has forgotten everything, and it looked like noise.
+    """
+    x = [0.1, 0.2]
+    while len(x) < 20_000:
+        x.append(-0.2 * x[-2] + 2.77 * x[-1] - x[-1] ** 3)
+    found = choose_delay(np.array(x))
+    assert found.tau == 1 and found.below_e > 8 and found.rule == "every sample is new"
+
+
 def test_periodic_signals_get_a_fraction_of_their_period():
     # The mutual information of a pure sine is flat, so the autocorrelation decides: cos = 1/e after .19
     # periods.
