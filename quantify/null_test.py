@@ -68,7 +68,7 @@ class NullTest:
         The excess in standard deviations of what it is under the null.
     p : float
         Rank p-value, (r + 1) / (n + 1), where r surrogates lie at least as far out as the series. Where
-        making a surrogate changes the number by itself, both number and change must lie far out.
+        making a surrogate changes the number by itself, the larger one of those of number and change.
     side : str
         What counts as far out: "two-sided" from the median of all, "more" or "less" than others.
     n : int
@@ -226,9 +226,8 @@ def null_tests(
     number: T(series) - T(its surrogate) beside T(surrogate) - T(surrogate of the surrogate), each made in
     the same way. If the series is what the null hypothesis says, the first change is like the others. That is
     so but for small differences: a surrogate has its joints already where its own surrogates get theirs. So
-    the number must stand out as well, on the same side: each series is as far out as the one of the two that
-    is nearer to its median, in median absolute deviations, and these distances are ranked. Of a cycle that is
-    sampled finely only every so many samples are used, so that the delay has about five.
+    the number must stand out as well, and p is the larger one of the two. Of a cycle that is sampled finely
+    only every so many samples are used, so that the delay has about five.
 
     Parameters
     ----------
@@ -353,26 +352,14 @@ def _numbers(sums: list[CorrelationSums], lo: float, decomposition: dict[str, An
     }
 
 
-def _rank_p(rows: Floats, side: Side) -> float:
-    """Share of the columns, the first included, that lie at least as far out as the first; NaN if it has no
-    value.
+def _rank_p(values: Floats, side: Side) -> float:
+    """Share of the values, the first included, that lie at least as far out as the first; NaN if it has none.
 
-    Several rows are several numbers of the same things, and a column is as far out as in the row where it is
-    least so, on the same side of the median in all of them; distances are in median absolute deviations. A
-    surrogate without a value counts as far out.
-
-    Parameters
-    ----------
-    rows : (k, n + 1) array
+    A surrogate without a value counts as far out.
     """
-    if not np.isfinite(rows[:, 0]).all():
+    if not math.isfinite(values[0]):
         return math.nan
-    off = rows - np.nanmedian(rows, axis=1, keepdims=True)
-    scale = np.nanmedian(np.abs(off), axis=1, keepdims=True)
-    rounding = 1e-12 * np.nanmax(np.abs(rows), axis=1, keepdims=True)
-    off = np.where(np.abs(off) > rounding, off, 0.0 * off) / np.maximum(scale, rounding + 1e-300)
-    up, down = off.min(axis=0), (-off).min(axis=0)
-    out = {"two-sided": np.maximum(up, down), "more": up, "less": down}[side]
+    out = {"two-sided": np.abs(values - np.median(values)), "more": values, "less": -values}[side]
     return float(np.mean(~(out < out[0])))
 
 
@@ -387,7 +374,7 @@ def _ranked(
     null_mean, null_sd = float(first[1:].mean()), float(first[1:].std(ddof=1))
     excess = float(first[0]) - null_mean - offset
     sd = float(compared[1:].std(ddof=1))
-    p = _rank_p(np.array([first, compared] if twice else [first]), made["side"])
+    p = max(_rank_p(one, made["side"]) for one in ((compared, first) if twice else (first,)))
     return NullTest(
         statistic=statistic,
         value=float(first[0]),

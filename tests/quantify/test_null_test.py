@@ -38,24 +38,12 @@ def test_changes_are_compared_where_surrogates_are_made_twice():
     others = np.linspace(1, 2, 19)
     # Making a surrogate costs 1, for the series as for the surrogates: no excess.
     plain = ranked([2.5, *others, 1.5, *(others - 1)], twice=True)
-    assert plain.offset == pytest.approx(1.0) and plain.excess == pytest.approx(0.0) and plain.p > 0.5
+    assert plain.offset == pytest.approx(1.0) and plain.excess == pytest.approx(0.0) and plain.p == 1.0
     more = ranked([4.5, *others, 1.5, *(others - np.linspace(0.9, 1.1, 19))], twice=True)
     assert more.p == 1 / 20 and more.excess == pytest.approx(2.0)
     # The change stands out, the number does not, and the other way round.
     assert ranked([1.5, *others, 9.5, *(others - np.linspace(0.9, 1.1, 19))], twice=True).p > 0.5
     assert ranked([4.5, *others, 3.5, *(others - 1)], twice=True).p > 0.5
-    # Both stand out, but one up and one down.
-    assert ranked([4.5, *others, 9.5, *(others - np.linspace(0.9, 1.1, 19))], twice=True).p > 0.5
-
-
-def test_number_and_change_are_ranked_together():
-    """Where both are exchangeable, p is exact; the larger one of two p would be .05 in far fewer cases."""
-    rng = np.random.default_rng(2)
-    draws = [rng.normal(size=40) for _ in range(2000)]
-    p = np.array([ranked(values, twice=True).p for values in draws])
-    # 2,000 draws: standard deviation .005 at .05, .011 at .5.
-    assert np.mean(p <= 0.05) == pytest.approx(0.05, abs=0.02)
-    assert np.mean(p <= 0.5) == pytest.approx(0.5, abs=0.045)
 
 
 @pytest.mark.parametrize("side", ["two-sided", "more", "less"])
