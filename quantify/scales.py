@@ -14,7 +14,7 @@ from quantify.errors import QuantifyError
 MIN_PAIRS = 10_000
 MIN_SHARE = 0.01
 LEAST_SCALES = 3
-BEARABLE = 0.25  # of the pairs needed: twice the error, at scales between surer ones
+BEARABLE = 0.25  # of the pairs needed, at scales between others that have them: twice the error
 
 
 def points_per_octave(eps: Floats) -> float:
@@ -27,25 +27,22 @@ def pairs_needed(all_pairs: float) -> float:
     return min(MIN_PAIRS, MIN_SHARE * all_pairs)
 
 
-def scales_with_pairs(C: Floats, all_pairs: float, error: Floats, times: Floats | float = 1.0) -> Counts:
+def scales_with_pairs(counted: Floats, all_pairs: float, times: Floats | float = 1.0) -> Counts:
     """Number of scales, from the largest on, that have enough close pairs, or so many times as many.
 
-    Where a random share was counted, its relative error is larger than that of all these pairs, and they
-    count as the fewer that would have it. Shares are surer again at small scales, where all pairs are
-    counted: a stretch in between that has a quarter of what is needed does not end the scales.
+    Of a long series a random share is counted, and what counts is how many close pairs are in the share.
+    Shares are larger again at small scales, down to all pairs: a stretch in between with a quarter of what is
+    needed does not end the scales.
 
     Parameters
     ----------
-    C : (..., n_eps) array, of the largest embedding
-    error : (n_eps,) array, of C against counting all pairs; NaN, unknown, counts as none
+    counted : (..., n_eps) array, close pairs in the largest embedding
     times : (...) array
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        pairs = 1 / (1 / (C * all_pairs) + np.nan_to_num(error, posinf=np.inf) ** 2)
-    enough = pairs >= np.asarray(times)[..., None] * pairs_needed(all_pairs) * (1 - 1e-12)
-    bearable = pairs >= np.asarray(times)[..., None] * pairs_needed(all_pairs) * BEARABLE
-    before = np.logical_and.accumulate(bearable, axis=-1)
-    return np.asarray((enough & before).cumsum(axis=-1).argmax(axis=-1) + (enough & before).any(axis=-1))
+    needed = np.asarray(times)[..., None] * pairs_needed(all_pairs) * (1 - 1e-12)
+    before = np.logical_and.accumulate(counted >= BEARABLE * needed, axis=-1)
+    enough = before & (counted >= needed)
+    return np.asarray(enough.cumsum(axis=-1).argmax(axis=-1) + enough.any(axis=-1))
 
 
 def scales_resolved(eps: Floats, resolution: float) -> int:
@@ -60,8 +57,8 @@ def default_eps_min(sums: CorrelationSums) -> tuple[float, str]:
     Two conditions, the larger wins:
 
     - *pairs*: of all pairs at least 10,000 are closer than eps in the largest embedding (or 1 % of
-      them, if the series is so short that this is less), and a random share is as sure as so many, or
-      half as sure between scales where it is;
+      them, if the series is so short that this is less); of a random share as many must have been counted,
+      or a quarter of that between scales where they were;
     - *resolution*: every step of the grid contains at least one distance that the data can take,
       eps (1 - 1 / ratio) >= resolution, where ratio is that of neighbouring scales.
 
@@ -85,7 +82,7 @@ def default_eps_min(sums: CorrelationSums) -> tuple[float, str]:
     ('pairs', True)
     """
     eps, total = sums.eps, sums.all_pairs
-    by_pairs = int(scales_with_pairs(sums.C[-1], total, sums.error[-1]))
+    by_pairs = int(scales_with_pairs(sums.C[-1] * sums.examined[-1], total))
     by_resolution = scales_resolved(eps, sums.resolution)
     n = min(by_pairs, by_resolution)
     reason = "grid" if n == len(eps) else "pairs" if by_pairs <= by_resolution else "resolution"

@@ -190,7 +190,7 @@ def read_many(
     if given is None and region:
         kept = np.full(len(errors), len(parts.eps))
         if parts.settings["eps_min_from"] != "given":
-            wanted = scales_with_pairs(np.exp(ln_C[:, -1]), sums.all_pairs, sums.error[-1], times)
+            wanted = scales_with_pairs(np.exp(ln_C[:, -1]) * sums.examined[-1], sums.all_pairs, times)
             kept = np.clip(wanted, LEAST_SCALES, scales_resolved(sums.eps, sums.resolution))
         limit, numbers = float(parts.settings["kappa_max"]), np.full((len(errors), 6), np.nan)
         for n in np.unique(kept):
@@ -335,7 +335,8 @@ def of_parts(sums: CorrelationSums, pieces: Sequence[slice], given: Span, **opti
         if not total.sum() > 0:  # all within the Theiler window
             continue
         C = sums.blocks.close[piece, piece].sum(axis=(0, 1)) / total.sum()
-        part = replace(sums, C=C, examined=np.full_like(sums.examined, int(total.sum())), blocks=None)
+        examined = np.rint(sums.examined * (total.sum() / sums.all_pairs)).astype(np.int64)
+        part = replace(sums, C=C, examined=examined, blocks=None)
         try:
             found.append(read(decompose(part, **options), given))
         except QuantifyError:  # too short for three scales

@@ -256,23 +256,23 @@ def test_eps_min_from_pairs():
     assert len(parts.eps) == 14
 
 
-def test_a_random_share_is_as_sure_as_fewer_pairs():
-    """At 2**-10 there are 1e6 pairs, known to 1 %: with the 1,000th part of their own error, as 9,900 are."""
+def test_of_a_random_share_pairs_must_have_been_counted():
+    """At 2**-13 there are 15,000 pairs among all, and in a hundredth of them 10,000 at 2**-9."""
     eps = 2.0 ** -np.arange(20)
-    error = np.where(np.arange(20) < 10, 0.001, 0.01) * np.ones((2, 1))
     sums = make_sums(eps, np.stack([eps, eps**2]))
-    assert default_eps_min(replace(sums, error=error)) == (2.0**-9, "pairs")
-    assert default_eps_min(replace(sums, error=0.1 * error)) == (2.0**-13, "pairs")
-    assert default_eps_min(replace(sums, error=np.full((2, 20), np.nan))) == (2.0**-13, "pairs")
+    assert default_eps_min(sums) == (2.0**-13, "pairs")
+    share = np.where(eps >= 2.0**-11, sums.examined // 100, sums.examined // 1000)
+    assert default_eps_min(replace(sums, examined=share)) == (2.0**-9, "pairs")
 
 
-@pytest.mark.parametrize(("between", "end"), [(0.0199, 2.0**-13), (0.0201, 2.0**-4)])
-def test_a_share_that_is_unsure_in_between(between, end):
-    """Errors of 2 % from 2**-5 to 2**-9, where 10,000 pairs have 1 %: twice that is bearable, more is not."""
+@pytest.mark.parametrize(("between", "end"), [(6.6e-4, 2.0**-13), (6.5e-4, 2.0**-7)])
+def test_a_share_that_is_small_in_between(between, end):
+    """Of 3.8e6 pairs at 2**-9 a share has 2,518 or 2,480: a quarter of 10,000, or less."""
     eps = 2.0 ** -np.arange(20)
-    error = np.where((np.arange(20) >= 5) & (np.arange(20) <= 9), between, 0.0) * np.ones((2, 1))
-    sums = replace(make_sums(eps, np.stack([eps, eps**2])), error=error)
-    assert default_eps_min(sums) == (end, "pairs")
+    sums = make_sums(eps, np.stack([eps, eps**2]))
+    small = (eps < 2.0**-7) & (eps > 2.0**-10)
+    examined = np.where(small, between * sums.examined, sums.examined).astype(np.int64)
+    assert default_eps_min(replace(sums, examined=examined)) == (end, "pairs")
 
 
 def test_eps_min_from_resolution():
