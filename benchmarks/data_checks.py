@@ -44,6 +44,14 @@ def _step(kind, u, t, h):
             k[r] = np.array([y, (1 - x * x) * y - x, 0.0])
         elif kind == 2:  # driven Duffing oscillator
             k[r] = np.array([y, x - x**3 - 0.3 * y + 0.5 * np.cos(1.2 * s), 0.0])
+        elif kind == 4:  # Chen
+            k[r] = np.array([35 * (y - x), -7 * x - x * z + 28 * y, x * y - 3 * z])
+        elif kind == 5:  # Rucklidge
+            k[r] = np.array([-2 * x + 6.7 * y - y * z, x, y * y - z])
+        elif kind == 6:  # Moore-Spiegel
+            k[r] = np.array([y, z, -z + (14 - 20 * x * x) * y - 6 * x])
+        elif kind == 7:  # Ueda
+            k[r] = np.array([y, 7.5 * np.sin(s) - x**3 - 0.05 * y, 0.0])
         else:  # Hindmarsh-Rose, bursting
             k[r] = np.array([y - x**3 + 3 * x * x - z + 3.0, 1 - 5 * x * x - y, 0.01 * (4 * (x + 1.6) - z)])
     return u + h / 6 * (k[0] + 2 * k[1] + 2 * k[2] + k[3])
