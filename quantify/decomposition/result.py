@@ -67,7 +67,7 @@ class ScalingRange:
     >>> parts = decompose(correlation_sums(Henon().sample(8000, 1)[:, 0], tau=1, m_max=5, theiler=5))
     >>> best = parts.best_range()
     >>> best.default, best.deterministic > 0.9, f"{best.octaves:.0f} octaves"
-    (True, True, '3 octaves')
+    (True, True, '2 octaves')
     """
 
     lo: float
