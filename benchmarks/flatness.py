@@ -25,13 +25,14 @@ from calibration import RESULTS, SYSTEMS, Sampler, first
 from joblib import Parallel, delayed
 
 from quantify import S_MIN, correlation_sums, decompose, theiler_window
-from quantify.decomposition.ranges import TOLERANCE, weigh_ranges
+from quantify.decomposition.ranges import FLAT, STRAIGHT, weigh_ranges
 from quantify.delays import choose_delay
 from quantify.systems import Henon, Logistic, Lorenz, Noisy, QuasiPeriodic, Roessler
 
-FLAT = (0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.045, 0.06)
-STRAIGHT = (0.01, 0.015, 0.02, 0.03, 0.04, 0.08, math.inf)
-PAIRS = [(flat, TOLERANCE) for flat in FLAT] + [(f, s) for s in STRAIGHT for f in (FLAT[0], TOLERANCE)]
+TRIED_FLAT = (0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.045, 0.06)
+TRIED_STRAIGHT = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, math.inf)
+LEAST = TRIED_FLAT[0]
+PAIRS = [(flat, STRAIGHT) for flat in TRIED_FLAT] + [(f, s) for s in TRIED_STRAIGHT for f in (LEAST, FLAT)]
 LONG = 1_000_000
 SEEDS = {20_000: range(1000, 1006), 60_000: range(1000, 1004), LONG: range(2000, 2002)}
 SAMPLERS: dict[str, Sampler] = {
@@ -80,7 +81,7 @@ def main() -> None:
     by_length = {n: np.array([[found[name, n, s] for s in SEEDS[n]] for name in SAMPLERS]) for n in SEEDS}
     rows = []
     for k, (flat, straight) in enumerate(PAIRS):
-        plateau = by_length[LONG][:, :, PAIRS.index((FLAT[0], straight)), 0].mean(axis=1, keepdims=True)
+        plateau = by_length[LONG][:, :, PAIRS.index((LEAST, straight)), 0].mean(axis=1, keepdims=True)
         row: dict[str, Any] = {"flat": flat, "straight": None if math.isinf(straight) else straight}
         for n in (20_000, 60_000):
             E_core, D = np.moveaxis(by_length[n][:, :, k], -1, 0)

@@ -641,9 +641,10 @@ def weigh_ranges(x, E_core, E_raw, determinism):
             g = np.mean(determinism[inside]) ** 8
             mean, sd = np.mean(E_core[inside]), np.std(E_core[inside])
             slope, start = np.polyfit(x[inside], E_raw[inside], 1)
-            off = np.sqrt(np.mean((E_raw[inside] - slope * x[inside] - start) ** 2))
-            along = 0.02 * max(-slope, 0.5) * (x[i] - x[j])
-            flat, straight = sd / max(0.02 * abs(mean), 0.01), off / along
+            parabola = np.polyval(np.polyfit(x[inside], E_raw[inside], 2), x[inside])
+            bend = np.sqrt(np.mean((parabola - slope * x[inside] - start) ** 2))
+            flat = sd / (0.02 * max(abs(mean), 0.5))
+            straight = bend / (0.01 * max(-slope, 0.5) * (x[i] - x[j]))
             weight = octaves * g / ((1 + flat**2) * (1 + straight**2)) ** 2
             scales[inside] += weight / (j + 1 - i)
             sums["lo"] += weight * x[j]

@@ -12,8 +12,8 @@ from quantify.aliases import Bools, Counts, Floats
 
 LEAST_OCTAVES = 1.5
 DETERMINISM_POWER = 8.0
-TOLERANCE = 0.02
-"""How far a range may be from a flat E_core and from a straight E_M (`benchmarks/flatness.py`)."""
+FLAT, STRAIGHT = 0.02, 0.01
+"""How much E_core may vary along a range, and E_M bend (`benchmarks/flatness.py`)."""
 
 
 def sample_sd(values: Floats) -> float:
@@ -74,20 +74,20 @@ def weigh_ranges(
     E_core: Floats,
     E_raw: Floats,
     determinism: Floats,
-    flat: float = TOLERANCE,
-    straight: float = TOLERANCE,
+    flat: float = FLAT,
+    straight: float = STRAIGHT,
 ) -> Weights | None:
     """Average over all ranges of at least `LEAST_OCTAVES`; None if none has any deterministic scale.
 
     A range counts by its width w in octaves, its determinism g (0..1, mean over its scales), how much E_core
-    varies over it (standard deviation sd), and how far E_M is from the line D ln eps there (off):
+    varies over it (standard deviation sd), and how much E_M bends (that of its quadratic part over ln eps):
 
-        w g^8 / ((1 + (sd / allowed)^2) (1 + (off / allowed')^2))^2
+        w g^8 / ((1 + (sd / allowed)^2) (1 + (bend / allowed')^2))^2
         allowed = flat * max(E_core, .5 nats),   allowed' = straight * max(D, .5) w ln 2
 
     so flat, straight, deterministic and long ranges count most, all of them count something, and nothing
     jumps when a curve moves a little. Where E_core seems flat and E_M bends, noise or the size of the whole
-    sets in.
+    sets in. Wiggles of E_M are chance, or few distances, and no bend.
     """
     if len(x) < 3:
         return None
@@ -100,14 +100,15 @@ def weigh_ranges(
 def _weigh(x, E_core, E_raw, determinism, flat, straight):  # type: ignore[no-untyped-def]
     """Sums over all ranges i..j by differences of running sums; see `weigh_ranges`."""
     n = len(x)
-    # Row i: running sums of determinism, e, e², r, r t, t, e t, t², r² before scale i, with e = E_core,
-    # r = E_raw and t = x - x_0.
-    before = np.zeros((n + 1, 9))
+    # Row i: running sums of determinism, e, e², e t, r, r t, r t², t, t², t³, t⁴ before scale i, with
+    # e = E_core, r = E_raw and t = x - x_0.
+    before = np.zeros((n + 1, 11))
     for i in range(n):
         t, e, r = x[i] - x[0], E_core[i], E_raw[i]
-        for q, term in enumerate((determinism[i], e, e * e, r, r * t, t, e * t, t * t, r * r)):
+        terms = (determinism[i], e, e * e, e * t, r, r * t, r * t * t, t, t * t, t**3, t**4)
+        for q, term in enumerate(terms):
             before[i + 1, q] = before[i, q] + term
-    mean = np.empty(9)
+    mean = np.empty(11)
     steps = np.zeros(n + 1)
     total = lo = hi = D = drift = widest = 0.0
     for i in range(n):
@@ -116,17 +117,21 @@ def _weigh(x, E_core, E_raw, determinism, flat, straight):  # type: ignore[no-un
             if width < LEAST_OCTAVES - 1e-9:
                 continue
             m = j + 1 - i
-            for q in range(9):
+            for q in range(11):
                 mean[q] = (before[j + 1, q] - before[i, q]) / m
-            g, e, ee, r, rt, t, et, tt, rr = mean
+            g, e, ee, et, r, rt, rtt, t, t2, t3, t4 = mean
             g = g**DETERMINISM_POWER
             widest = max(widest, width * g)
-            spread = tt - t * t
-            slope = (rt - r * t) / spread
-            allowed = flat * max(abs(e), 0.5)
-            along = straight * max(-slope, 0.5) * (x[i] - x[j])
-            bent = 1 + max(ee - e * e, 0.0) / allowed**2
-            bent *= 1 + max(rr - r * r - slope**2 * spread, 0.0) / along**2
+            # Moments about the mean of t, and the quadratic q = s² - skew s - spread with s = t - mean.
+            spread = t2 - t * t
+            skew = (t3 - 3 * t * t2 + 2 * t**3) / spread
+            size = t4 - 4 * t * t3 + 6 * t * t * t2 - 3 * t**4 - skew**2 * spread - spread**2
+            along = rt - r * t
+            curved = rtt - 2 * t * rt + t * t * r - skew * along - spread * r
+            slope = along / spread
+            bent = 1 + max(ee - e * e, 0.0) / (flat * max(abs(e), 0.5)) ** 2
+            if size > 1e-12 * spread**2:  # two scales have no bend
+                bent *= 1 + curved**2 / size / (straight * max(-slope, 0.5) * (x[i] - x[j])) ** 2
             weight = width * g / bent**2
             total += weight
             lo += weight * x[j]
@@ -155,7 +160,7 @@ def plausible_numbers(x, parts, kappa_max, soft):  # type: ignore[no-untyped-def
             determinism[i] = min(max((kappa_max + soft - (1 - parts[r, 0, i])) / (2 * soft), 0.0), 1.0)
             if np.isnan(raw[i]):
                 raw[i] = 0.0
-        scales, lo, hi, D, _, _ = _weigh(x, state + memory, raw, determinism, TOLERANCE, TOLERANCE)
+        scales, lo, hi, D, _, _ = _weigh(x, state + memory, raw, determinism, FLAT, STRAIGHT)
         total = scales.sum()
         if total > 0:
             scales /= total
