@@ -20,7 +20,7 @@ CONTROLLERS = ("ulr", "sine", "random")
 def small_comparison(out: Path) -> Compare:
     """Three controllers on the hexapod, in seconds."""
     # So few samples have no deterministic scales, by which they would be ranked.
-    quick: dict[str, Any] = {"samples": 1000, "transient": 50, "jobs": 1, "seconds": 0.1, "rank": "common"}
+    quick: dict[str, Any] = {"samples": 2000, "transient": 50, "jobs": 1, "seconds": 0.1, "rank": "common"}
     return Compare(("hexapod",), CONTROLLERS, seeds=(1, 2), minutes=0.05, out=out, **quick)
 
 
@@ -90,7 +90,7 @@ def test_a_finished_comparison_is_read_and_shown_again(
     assert "<table" in found._repr_html_() and len(found.tables()) == 4
     assert capsys.readouterr().out == ""
     words = ["--robots", "hexapod", "--controllers", *CONTROLLERS, "--seeds", "1:2", "--minutes", "0.05"]
-    words += ["--samples", "1000", "--transient", "50", "--rank", "common", "--out", str(out), "--quiet"]
+    words += ["--samples", "2000", "--transient", "50", "--rank", "common", "--out", str(out), "--quiet"]
     assert main(["compare", *words]) == 0
     text = capsys.readouterr().out
     assert "hexapod: controllers by core complexity on scales common to all" in text
