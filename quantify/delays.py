@@ -98,12 +98,11 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
     below_e, zero = _first(rho < np.exp(-1)), _first(rho < 0)
     (search,) = _first_minima(x, _last_lag(max_lag, zero), np.ones((1, 1)))
     minimum, information = search.bottom, np.array(search.curve)
+    without, why = _without_minimum(rho, below_e)
     if minimum is not None:
         tau, rule = minimum, "minimum of the mutual information"
-    elif rho[1] < ROUGH:
-        tau, rule = 1, "every sample is new"
-    elif below_e is not None:
-        tau, rule = below_e, "autocorrelation below 1/e"
+    elif without is not None:
+        tau, rule = without, why
     else:
         tau, rule = max_lag, "slow series"
         warnings.warn(
@@ -113,6 +112,11 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
             stacklevel=2,
         )
     return Delay(tau, rule, minimum, below_e, zero, information, rho)
+
+
+def _without_minimum(rho: Floats, below_e: int | None) -> tuple[int | None, str]:
+    """The delay of a series whose mutual information has no minimum, if there is one, and why."""
+    return (1, "every sample is new") if rho[1] < ROUGH else (below_e, "autocorrelation below 1/e")
 
 
 def _first(condition: Bools) -> int | None:
@@ -220,8 +224,7 @@ def delay_draws(
     drawn = np.random.default_rng(rng).multinomial(blocks, np.full(blocks, 1 / blocks), size=draws)
     last = _last_lag(len(delay.autocorrelation) - 1, delay.zero)
     found = [search.bottom for search in _first_minima(x, last, drawn.astype(float))]
-    without = delay.tau if delay.below_e is None else delay.below_e
-    without = 1 if delay.autocorrelation[1] < ROUGH else without
+    without = _without_minimum(delay.autocorrelation, delay.below_e)[0] or delay.tau
     return np.array([without if tau is None else tau for tau in found])
 
 
