@@ -25,6 +25,11 @@ ROUGH = 0.8
 """Autocorrelation at lag 1 below which every sample tells something new: it was .76 at most for maps, and .94
 at least for flows that are sampled some times a round."""
 
+PER_OCTAVE = 3
+"""Delays to choose from: 1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, ... A number belongs to its delay, and
+chance moves the bottom of a valley by some per cent. From these, recordings of one kind mostly get the same.
+"""
+
 
 @dataclass(frozen=True)
 class Delay:
@@ -33,7 +38,8 @@ class Delay:
     Attributes
     ----------
     tau : int
-        The chosen delay in samples.
+        The chosen delay in samples; but for a slow series one of three per octave, that nearest to what the
+        rule says (`PER_OCTAVE`).
     rule : str
         Why: "minimum of the mutual information", "every sample is new", "autocorrelation below 1/e" or "slow
         series".
@@ -71,7 +77,9 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
     that. If there is none up to twice the first zero of the autocorrelation (a map, a process without
     oscillation, a periodic signal), the delay is 1 where neighbouring samples are little alike (`ROUGH`),
     else the first lag with an autocorrelation below 1/e, and without that `max_lag`, with a warning. The
-    bottom of the valley is that of a parabola through it.
+    bottom of the valley is that of a parabola through it. Of the delays 1, 2, 3, 4, 5, 6, 8, 10, 13, ...,
+    three to an octave, the nearest one is taken: numbers belong to a delay, and chance decides between
+    neighbours.
 
     Parameters
     ----------
@@ -86,6 +94,8 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
     >>> delay = choose_delay(Lorenz().sample(20_000, 1)[:, 0])
     >>> 15 < delay.tau < 30, delay.rule
     (True, 'minimum of the mutual information')
+    >>> delay.tau, delay.minimum  # of three delays per octave, the nearest
+    (16, 17)
     """
     x = _middle(as_series(series))
     n = x.shape[1]
@@ -97,10 +107,11 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
     rho = np.mean([autocorrelation(values, max_lag) for values in x], axis=0)
     below_e, zero = _first(rho < np.exp(-1)), _first(rho < 0)
     (search,) = _first_minima(x, _last_lag(max_lag, zero), np.ones((1, 1)))
-    minimum, information = search.bottom, np.array(search.curve)
+    bottom, information = search.bottom, np.array(search.curve)
+    minimum = None if bottom is None else round(bottom)
     without, why = _without_minimum(rho, below_e)
-    if minimum is not None:
-        tau, rule = minimum, "minimum of the mutual information"
+    if bottom is not None:
+        tau, rule = nearest_delay(bottom), "minimum of the mutual information"
     elif without is not None:
         tau, rule = without, why
     else:
@@ -116,7 +127,21 @@ def choose_delay(series: ArrayLike, *, max_lag: int | None = None) -> Delay:
 
 def _without_minimum(rho: Floats, below_e: int | None) -> tuple[int | None, str]:
     """The delay of a series whose mutual information has no minimum, if there is one, and why."""
-    return (1, "every sample is new") if rho[1] < ROUGH else (below_e, "autocorrelation below 1/e")
+    if rho[1] < ROUGH:
+        return 1, "every sample is new"
+    return None if below_e is None else nearest_delay(below_e), "autocorrelation below 1/e"
+
+
+def nearest_delay(lag: float) -> int:
+    """Of the delays to choose from (`PER_OCTAVE`), the one nearest to a lag, by their ratio.
+
+    Examples
+    --------
+    >>> from quantify.delays import nearest_delay
+    >>> [nearest_delay(lag) for lag in (1, 7.0, 7.2, 8.9, 100)]
+    [1, 6, 8, 8, 102]
+    """
+    return round(2 ** (round(PER_OCTAVE * float(np.log2(lag))) / PER_OCTAVE))
 
 
 def _first(condition: Bools) -> int | None:
@@ -162,8 +187,8 @@ class _FirstMinimum:
             self.over = True
 
     @property
-    def bottom(self) -> int | None:
-        """The lag of the minimum."""
+    def bottom(self) -> float | None:
+        """Where the minimum is, between lags."""
         return None if self.found is None else _bottom(np.array(self.curve), self.found)
 
 
@@ -193,19 +218,21 @@ def _valley(lag: int) -> int:
     return max(2, lag // 4)
 
 
-def _bottom(curve: Floats, lag: int) -> int:
+def _bottom(curve: Floats, lag: int) -> float:
     """The bottom of the valley around `lag`, by the vertex of a parabola: chance moves it less than the
     lowest value. The parabola is moved once to where it has its vertex, at most by the width of the valley.
     """
+    bottom = float(lag)
     for _ in range(2):
+        lag = round(bottom)
         near = np.arange(max(1, lag - _valley(lag)), min(len(curve), lag + _valley(lag) + 1))
         if len(near) < 4:
-            return lag
+            break
         _, b, a = np.polynomial.polynomial.polyfit(near - lag, curve[near], 2).tolist()
         if not a > 0:
-            return lag
-        lag = int(np.clip(round(lag - b / (2 * a)), near[0], near[-1]))
-    return lag
+            break
+        bottom = float(np.clip(lag - b / (2 * a), near[0], near[-1]))
+    return bottom
 
 
 def delay_draws(
@@ -218,14 +245,14 @@ def delay_draws(
     replacement, and the delay is chosen anew. It may lie in another valley: a shallow first one comes and
     goes.
     """
-    if delay.minimum is None or delay.tau != delay.minimum:
+    if delay.minimum is None:
         return np.zeros(0, np.int64)
     x = _middle(as_series(series))
     drawn = np.random.default_rng(rng).multinomial(blocks, np.full(blocks, 1 / blocks), size=draws)
     last = _last_lag(len(delay.autocorrelation) - 1, delay.zero)
     found = [search.bottom for search in _first_minima(x, last, drawn.astype(float))]
     without = _without_minimum(delay.autocorrelation, delay.below_e)[0] or delay.tau
-    return np.array([without if tau is None else tau for tau in found])
+    return np.array([without if bottom is None else nearest_delay(bottom) for bottom in found])
 
 
 def _last_lag(max_lag: int, zero: int | None) -> int:

@@ -22,6 +22,8 @@ M_SAMPLES, TAU_SAMPLES = 10_000, 20_000
 """Samples of the middle of a longer series that are enough to tell what a choice does. The delay, whose
 scatter is part of the sampling error, needs more: state complexity shows at small scales only.
 """
+RARE = 0.05
+"""Share of the delays that chance might have chosen below which a delay is not tried."""
 DRAWS = 20
 """Draws for a number that does not jump. Its error is not asked for."""
 
@@ -50,15 +52,15 @@ def vary(
     Returns
     -------
     choices : "tau" and "m_max", each a (k, 4) array
-    of_tau : (4,) array
-        Standard error that the numbers owe to chance in tau: their scatter over these delays, between the
-        smallest and the largest of which they are interpolated. They may depend on tau in a bent way, so
-        that other choices of it say little.
+    of_tau : (k, 4) array
+        What each of these delays adds to the four numbers; those that less than `RARE` of them are
+        lie between the others. Numbers may depend on tau in a bent way, so that other choices of it say
+        little.
     """
     tau, m_max, eps, theiler = counted.tau or 1, counted.m_max, counted.eps, counted.theiler
     taus = sorted({max(1, round(share * tau)) for share in TAU_SHARES if choices} - {tau})
-    drawn = np.array([tau]) if delays is None or not len(delays) else delays
-    near = {int(end) for end in np.quantile(drawn, (0.05, 0.95), method="nearest")} - {tau}
+    drawn = np.zeros(0, np.int64) if delays is None else delays
+    near = {int(delay) for delay in set(drawn) if np.mean(drawn == delay) >= RARE} - {tau}
     ms = tuple(m_max + more for more in M_STEPS if m_max + more >= 2) if choices else ()
     blocks = 0 if counted.blocks is None else len(counted.blocks.total)
     whole = len(series) <= TAU_SAMPLES
@@ -87,19 +89,16 @@ def vary(
         delay: _numbers(count(TAU_SAMPLES, delay, m_max, eps[::2]), given, decomposition)
         for delay in sorted({*taus, *near})
     }
-    of_tau = np.zeros(len(QUANTITIES))
+    of_tau = np.zeros((len(drawn), len(QUANTITIES)))
     if at:
         own = counted.every(2) if whole else count(TAU_SAMPLES, tau, m_max, eps[::2])
         at[tau] = _numbers(own, given, decomposition)
     if taus:
         found["tau"] = np.array([at[delay] for delay in taus]) - at[tau]
     if near:
-        ends = sorted({*near, tau})
-        of_tau = np.std(
-            [np.interp(drawn, ends, [at[end][i] for end in ends]) for i in range(len(QUANTITIES))],
-            axis=1,
-            ddof=1,
-        )
+        known = sorted({*near, tau})
+        there = np.array([at[delay] for delay in known]) - at[tau]
+        of_tau = np.column_stack([np.interp(drawn, known, each) for each in there.T])
     return found, np.nan_to_num(of_tau)
 
 

@@ -168,7 +168,7 @@ def quantify(
     shares = (0.0, 0.45, 0.6, 0.7) if predictive else (0.0, 0.6, 0.85, 1.0)
     sums = correlation_sums(x, tau=tau, **counting, progress=_part(progress, *shares[:2]))
     varied: dict[str, Floats] = {}
-    of_tau: Floats | float = 0.0
+    of_tau: Floats | None = None
     if choices or len(delays):
         given = None if eps_range is None else (eps_range[0] / report.scale, eps_range[1] / report.scale)
         varied, of_tau = vary(
@@ -188,7 +188,7 @@ def quantify(
         replicates=replicates,
         rng=generator,
         varied=varied,
-        tau_scatter=of_tau,
+        of_tau=of_tau,
         stationarity=asdict(test_stationarity(tame)) if stationarity else None,
         report=report,
         progress=_part(progress, *shares[2:]),
@@ -333,7 +333,7 @@ def _assemble(
     stationarity: dict[str, Any] | None,
     decomposition: dict[str, Any],
     varied: dict[str, Floats] | None = None,
-    tau_scatter: Floats | float = 0.0,
+    of_tau: Floats | None = None,
     report: DataReport | None = None,
     progress: Progress | None = None,
 ) -> Quantification:
@@ -351,7 +351,7 @@ def _assemble(
     swept = {"s_min": over_s_min(sums, parts, eps_range, region)}
     quoted, sampling = quoted_numbers(quoted, drawn)
     sides = errors_down_and_up(drawn) if drawn is not None and quoted.default else None
-    found = estimates(parts, quoted, sampling, freedom, (varied or {}) | swept, tau_scatter, sides)
+    found = estimates(parts, quoted, sampling, freedom, (varied or {}) | swept, of_tau, sides)
     result = Quantification(
         E_state=found["E_state"],
         E_mem=found["E_mem"],

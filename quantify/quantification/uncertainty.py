@@ -253,9 +253,12 @@ def errors_down_and_up(drawn: tuple[Replicates, ...]) -> Floats | None:
     """
     off = [one.by_chance[:, : len(QUANTITIES)] / np.sqrt(SIZE * one.size) for one in drawn]
     every = np.concatenate(off)
-    if len(every) < 2 * LEAST_DRAWS:
-        return None
-    low, high = np.quantile(every, (0.025, 0.975), axis=0) / NORMAL
+    return middle_of_draws(every) if len(every) >= 2 * LEAST_DRAWS else None
+
+
+def middle_of_draws(off: Floats) -> Floats:
+    """Standard errors down and up, (2, k), by which the middle 95 % of all draws, (n, k), lie around 0."""
+    low, high = np.quantile(off, (0.025, 0.975), axis=0) / NORMAL
     return np.maximum([-low, high], 0.0)
 
 
@@ -265,7 +268,7 @@ def estimates(
     sampling: Floats,
     freedom: int,
     choices: dict[str, Floats],
-    tau_scatter: Floats | float = 0.0,
+    of_tau: Floats | None = None,
     sides: Floats | None = None,
 ) -> dict[str, Estimate]:
     """The four numbers with their uncertainties.
@@ -276,7 +279,7 @@ def estimates(
         As `quoted_numbers` returns them.
     freedom : degrees of freedom of the sampling error
     choices : what other choices of the method add to each number, by name of the choice, (k, 4) arrays
-    tau_scatter : standard errors that the numbers owe to a delay chosen from the data
+    of_tau : what delays that chance might have chosen add to each number, (k, 4), if it was chosen at all
     sides : errors down and up by the draws, a delay chosen from the data aside (`errors_down_and_up`)
     """
     factor = student_factor(freedom)
@@ -284,17 +287,17 @@ def estimates(
     inside = (parts.eps >= quoted.lo) & (parts.eps <= quoted.hi)
     spread = [quoted.E_state_sd, quoted.E_mem_sd, quoted.E_core_sd]
     spread.append(float(np.std(local_D[inside], ddof=1)) if inside.sum() > 1 else 0.0)
-    scatter = np.broadcast_to(tau_scatter, len(QUANTITIES))
+    own = np.zeros((1, len(QUANTITIES)))
+    by_tau = own if of_tau is None or not len(of_tau) else of_tau
+    scatter = by_tau.std(axis=0)
     sides = np.broadcast_to(sampling if sides is None else sides, (2, len(QUANTITIES)))
+    sides = np.hypot(sides, middle_of_draws(np.concatenate([own, by_tau])))
     found = {}
     for i, name in enumerate(QUANTITIES):
         value, error = getattr(quoted, name), math.nan
         if np.isfinite(sampling[i]):
             error = max(math.hypot(float(sampling[i]), float(scatter[i])), LEAST_ERROR)
-        down, up = (
-            factor * max(math.sqrt((sampling[i] ** 2 + side**2) / 2 + scatter[i] ** 2), LEAST_ERROR)
-            for side in sides[:, i]
-        )
+        down, up = (factor * max(math.hypot(error, side) / math.sqrt(2), LEAST_ERROR) for side in sides[:, i])
         moved = {choice: _interval(value, added[:, i]) for choice, added in choices.items()}
         found[name] = Estimate(
             value=value,

@@ -171,17 +171,19 @@ def test_few_draws_have_no_sides():
 
 
 def test_an_interval_has_half_its_variance_by_the_error_and_half_by_the_draws():
-    sampling, scatter = np.full(4, 0.1), np.full(4, 0.1)
+    sampling, by_tau = np.full(4, 0.1), np.repeat([[-0.1], [0.1]], 25, axis=0) * np.ones(4)
     parts = decompose(correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5))
     factor = 2.131  # Student's for 15 degrees of freedom
     sides = np.array([[0.1] * 4, [1.0] * 4])
-    core = estimates(parts, RANGE, sampling, 15, {}, scatter, sides)["E_core"]
+    core = estimates(parts, RANGE, sampling, 15, {}, by_tau, sides)["E_core"]
     assert core.sampling == pytest.approx(0.1 * np.sqrt(2))
-    assert core.value - core.interval[0] == pytest.approx(factor * 0.1 * np.sqrt(2), rel=1e-3)
-    assert core.interval[1] - core.value == pytest.approx(factor * np.sqrt(1.01 / 2 + 0.01), rel=1e-3)
+    for side, reach in zip((0.1, 1.0), np.abs(np.array(core.interval) - core.value), strict=True):
+        # 95 of 100 delays give at most .1 more or less: 1.96 standard errors.
+        half = side**2 + (0.1 / 1.96) ** 2
+        assert reach == pytest.approx(factor * np.sqrt((0.02 + half) / 2), rel=1e-3)
     without = estimates(parts, RANGE, sampling, 15, {})["E_core"]
     assert without.interval[1] - without.value == pytest.approx(factor * 0.1, rel=1e-3)
-    least = estimates(parts, RANGE, np.zeros(4), 15, {}, 0.0, np.zeros((2, 4)))["E_core"]
+    least = estimates(parts, RANGE, np.zeros(4), 15, {}, None, np.zeros((2, 4)))["E_core"]
     assert least.interval[1] - least.value == pytest.approx(factor * 0.001, rel=1e-3)
 
 
@@ -270,7 +272,22 @@ def test_chance_in_the_delay_counts_by_what_the_delays_give_that_it_would_have_c
     choices, of_tau = vary(x, by_tau[0], None, choices=False, delays=drawn)
     assert choices == {}
     one, two = (_numbers(sums.every(2), None, {}) for sums in by_tau)
-    assert of_tau == pytest.approx(np.abs(one - two) / 2 * np.sqrt(50 / 49))
-    assert of_tau[2] > 0.001
+    assert of_tau[:25] == pytest.approx(0, abs=1e-12)
+    assert of_tau[25:] == pytest.approx(np.broadcast_to(two - one, (25, 4)))
+    assert abs(of_tau[-1, 2]) > 0.002
     for sure in (None, drawn[:25]):
-        assert np.array_equal(vary(x, by_tau[0], None, choices=False, delays=sure)[1], np.zeros(4))
+        assert not vary(x, by_tau[0], None, choices=False, delays=sure)[1].any()
+
+
+def test_a_delay_that_chance_might_have_chosen_is_inside_the_interval():
+    """One in ten draws chose another delay, with which all numbers are 1 larger. The standard error knows
+    little of that, .3; the interval reaches there, on that side more than on the other.
+    """
+    parts = decompose(correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5))
+    quoted = quoted_range(parts, None)
+    other = np.repeat([[0.0], [1.0]], (45, 5), axis=0) * np.ones(4)
+    known, unsure = (estimates(parts, quoted, np.full(4, 0.01), 15, {}, of)["E_core"] for of in (None, other))
+    assert known.sampling == pytest.approx(0.01)
+    assert unsure.sampling == pytest.approx(np.hypot(0.01, 0.3))
+    low, high = np.array(unsure.interval) - unsure.value
+    assert high > 0.87 and -low < high - 0.4
