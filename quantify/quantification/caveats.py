@@ -16,7 +16,7 @@ import numpy as np
 from quantify.correlation import CorrelationSums
 from quantify.decomposition import Decomposition, ScalingRange
 from quantify.quantification_data import Estimate, QuantificationData
-from quantify.scales import MIN_PAIRS
+from quantify.scales import MIN_PAIRS, pairs_needed
 
 # Differences below this many nats are never worth a warning.
 SMALL = 0.1
@@ -215,6 +215,18 @@ def drifting(e: Evidence) -> str | None:
     return None
 
 
+def sampled(e: Evidence) -> str | None:
+    """Scales given up because a share of the pairs was counted, where they make a difference."""
+    rare = np.flatnonzero(e.sums.C[-1] * e.sums.all_pairs >= pairs_needed(e.sums.all_pairs))
+    reached, within = float(e.parts.eps[-1]), float(e.sums.eps[rare[-1]]) if len(rare) else np.inf
+    if e.parts.settings["eps_min_from"] == "pairs" and within < reached / np.sqrt(2) and drifting(e):
+        return (
+            f"A share of the pairs was counted, which ends at eps = {reached:.2g}; all of them would reach "
+            f"{within:.2g}, and move E_core: count them (exact=True)."
+        )
+    return None
+
+
 def unfitted(e: Evidence) -> str | None:
     """Values that rest on raw data or on extrapolation."""
     if e.range.no_fit > 0.5:
@@ -245,7 +257,7 @@ def _differs(e: Evidence, difference: float) -> bool:
 
 RULES = (
     *(stretched, stochastic, narrow, coarse, ambiguous, few_pairs, quantised, nonstationary),
-    *(moving, unsure, sensitive, drifting, unfitted, long_memory),
+    *(moving, unsure, sensitive, drifting, sampled, unfitted, long_memory),
 )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quantify import quantify_sums
-from quantify.quantification.caveats import RULES, Evidence, find_caveats
+from quantify.quantification.caveats import RULES, Evidence, find_caveats, sampled
 from tests.known_sums import ideal_sums
 
 N = 20_000
@@ -70,6 +70,16 @@ def evidence(**changes):
 def test_every_caveat(changes, words):
     found = find_caveats(evidence(**changes))
     assert any(re.search(words, text) for text in found), found
+
+
+def test_scales_that_a_share_of_the_pairs_gave_up_are_named_where_they_matter():
+    e = evidence(drift=0.5)
+    shorter = replace(e.parts, eps=e.parts.eps[:-8], settings=e.parts.settings | {"eps_min_from": "pairs"})
+    ends = (shorter.eps[-1], e.sums.eps[-1])
+    told = sampled(replace(e, parts=shorter))
+    assert re.search("ends at eps = {:.2g}; .* reach {:.2g}, .*exact=True".format(*ends), told)
+    assert sampled(replace(evidence(), parts=shorter)) is None  # a plateau: they change nothing
+    assert sampled(replace(e, parts=replace(shorter, eps=e.parts.eps[:-2]))) is None
 
 
 def test_no_caveat_without_a_reason():
