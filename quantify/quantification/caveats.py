@@ -15,6 +15,7 @@ import numpy as np
 
 from quantify.correlation import CorrelationSums
 from quantify.decomposition import Decomposition, ScalingRange
+from quantify.quantification.stochastic import LEAST_GROWTH, close_decision
 from quantify.quantification_data import Estimate, QuantificationData
 from quantify.scales import MIN_PAIRS, pairs_needed
 
@@ -35,6 +36,7 @@ class Evidence:
     stochastic_below: float | None = None
     limit: bool = False
     convergence: Mapping[str, Mapping[str, float]] | None = None
+    growth: float | None = None
 
     @classmethod
     def of(cls, q: QuantificationData) -> Evidence:
@@ -49,6 +51,7 @@ class Evidence:
             q.stochastic_below,
             q.E is not None and not q.scaling_region,
             q.convergence,
+            None if q.scaling_region else close_decision(q.decomposition, q.entropies, q.sums),
         )
 
     @property
@@ -104,6 +107,18 @@ def moving(e: Evidence) -> str | None:
     return (
         f"E_core still {'rises' if change > 0 else 'falls'} with the length of the series: {before}"
         f"{half:.2f} from half of it, {e.core.value:.2f} from all. The interval does not hold this."
+    )
+
+
+def close(e: Evidence) -> str | None:
+    """A verdict that another recording might turn round."""
+    if e.growth is None:
+        return None
+    verdict, other = ("is", "not be") if e.limit else ("is not", "be")
+    return (
+        f"It is a close decision that the series {verdict} called stochastic: what a step tells grows by "
+        f"{e.growth:.2f} of what it would for noise, and the limit is {LEAST_GROWTH:g}. Another recording "
+        f"might {other} called so, with another E_core."
     )
 
 
@@ -256,7 +271,7 @@ def _differs(e: Evidence, difference: float) -> bool:
 
 
 RULES = (
-    *(stretched, stochastic, narrow, coarse, ambiguous, few_pairs, quantised, nonstationary),
+    *(stretched, stochastic, close, narrow, coarse, ambiguous, few_pairs, quantised, nonstationary),
     *(moving, unsure, sensitive, drifting, sampled, unfitted, long_memory),
 )
 
@@ -265,6 +280,8 @@ def find_caveats(evidence: Evidence) -> tuple[str, ...]:
     """All sentences that apply, in the order of `RULES`; of a limit only those that are not about a range."""
     if evidence.limit:
         return tuple(
-            text for rule in (stretched, quantised, nonstationary) if (text := rule(evidence)) is not None
+            text
+            for rule in (stretched, close, quantised, nonstationary)
+            if (text := rule(evidence)) is not None
         )
     return tuple(text for rule in RULES if (text := rule(evidence)) is not None)

@@ -49,17 +49,33 @@ def stochastic_below(parts: Decomposition, curves: Entropies, sums: CorrelationS
     and H_1 grows in steps between them. And m_max steps of a short series reach large scales only, where
     anything looks stochastic: fewer steps must show the same on the smaller scales that they reach.
     """
+    first = _noisy_from(parts)
+    if first is None or _stops_growing(curves, sums, len(parts.eps)):
+        return None
+    return float(parts.eps[first]) if _growth(curves, first, len(parts.eps) - 1) > LEAST_GROWTH else None
+
+
+def _noisy_from(parts: Decomposition) -> int | None:
+    """The scale below which fits say that all scales are stochastic, if these are an octave or more."""
     noisy = parts.determinism < 0.5
-    end = len(noisy) - 1
-    while end >= 0 and noisy[end]:
-        end -= 1
-    first = min(end + 1, len(noisy) - 1)
+    first = int(np.append(noisy[::-1], False).argmin())
+    first = len(noisy) - max(first, 1)
     octaves = float(np.log2(parts.eps[first] / parts.eps[-1]))
-    if not noisy[-1] or octaves < LEAST_OCTAVES:
+    return first if noisy[-1] and octaves >= LEAST_OCTAVES else None
+
+
+def close_decision(parts: Decomposition, curves: Entropies, sums: CorrelationSums) -> float | None:
+    """How fast h grows, in units of the growth of H_1, if chance decided whether that is enough for noise."""
+    first, last = _noisy_from(parts), len(parts.eps) - 1
+    if first is None or sums.blocks is None or _stops_growing(curves, sums, last + 1):
         return None
-    if not _grows(curves, first, len(noisy) - 1, LEAST_GROWTH) or _stops_growing(curves, sums, len(noisy)):
-        return None
-    return float(parts.eps[first])
+    found, noise = _growth(curves, first, last), sums.blocks.noise
+    # What pairs of blocks add to H_m = -ln C_m, and to its growth.
+    added = noise.chance[:, :, first] - noise.chance[:, :, last]
+    step, one = added[:, -1] - added[:, -2], added[:, 0]
+    per_pair = (step - found * one) / (curves.h[0, last] - curves.h[0, first])
+    error = float(np.sqrt(max(covariance(per_pair[:, None], noise.blocks)[0, 0], 0.0)))
+    return found if abs(found - LEAST_GROWTH) < SURE * error else None
 
 
 def _stops_growing(curves: Entropies, sums: CorrelationSums, kept: int) -> bool:
@@ -71,7 +87,7 @@ def _stops_growing(curves: Entropies, sums: CorrelationSums, kept: int) -> bool:
             break
         last = int((sums.C[m] * sums.all_pairs >= FEW_PAIRS).sum()) - 1
         first = int(np.argmax(sums.eps <= 2.001 * sums.eps[last]))
-        if last >= kept and not _grows(curves, first, last, LEAST_GROWTH, m):
+        if last >= kept and not _growth(curves, first, last, m) > LEAST_GROWTH:
             return True
     return False
 
@@ -83,15 +99,13 @@ def shows_noise(parts: Decomposition, curves: Entropies) -> bool:
     """
     last = len(parts.eps) - 1
     octave = int(np.argmax(parts.eps <= 2.001 * parts.eps[-1]))  # of the default grid, but for rounding
-    return _grows(curves, min(octave, last - 1), last, SHOWN)
+    return _growth(curves, min(octave, last - 1), last) > SHOWN
 
 
-def _grows(curves: Entropies, first: int, last: int, share: float, m: int = -1) -> bool:
-    """Whether h_m, of most steps unless told, grows by more than this share of H_1 from one scale to a
-    smaller one.
-    """
+def _growth(curves: Entropies, first: int, last: int, m: int = -1) -> float:
+    """By how much h_m, of most steps unless told, grows from one scale to a smaller one, in units of H_1."""
     growth = curves.h[:, last] - curves.h[:, first]  # h_0 = H_1
-    return bool(growth[m] > share * growth[0])
+    return float(growth[m] / growth[0]) if growth[0] > 0 else 0.0
 
 
 def with_limits(result: Quantification, sums: CorrelationSums, rng: np.random.Generator) -> Quantification:

@@ -6,11 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quantify import quantify_sums
+from quantify import correlation_sums, decompose, entropies, quantify_sums
 from quantify.quantification.caveats import RULES, Evidence, find_caveats, sampled
+from quantify.quantification.stochastic import close_decision
+from quantify.systems import AutoRegressive
 from tests.known_sums import ideal_sums
 
 N = 20_000
+AR2 = AutoRegressive((1.6, -0.8))
 CHANGE = {"stationary": False, "feature": "mean", "change": 1000, "transient": 2000}
 
 
@@ -80,6 +83,33 @@ def test_scales_that_a_share_of_the_pairs_gave_up_are_named_where_they_matter():
     assert re.search("ends at eps = {:.2g}; .* reach {:.2g}, .*exact=True".format(*ends), told)
     assert sampled(replace(evidence(), parts=shorter)) is None  # a plateau: they change nothing
     assert sampled(replace(e, parts=replace(shorter, eps=e.parts.eps[:-2]))) is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (True, "that the series is called stochastic.*might not be"),
+        (False, "is not called.*might be called so"),
+    ],
+)
+def test_a_verdict_that_chance_may_turn_round_is_told(limit, words):
+    e = replace(evidence(scaling_region=False), growth=0.26, limit=limit)
+    assert any(re.search(f"{words}", text) and "grows by 0.26" in text for text in find_caveats(e))
+
+
+def test_a_decision_is_close_within_two_errors_of_the_limit(monkeypatch):
+    """h of an AR(2) process grows with H_1 as noise does: far from the limit, wherever that is but there."""
+    sums = correlation_sums(AR2.sample(6000, 1), tau=1, m_max=4, theiler=30)
+    parts, curves = decompose(sums), entropies(sums)
+    assert close_decision(parts, curves, sums) is None
+    monkeypatch.setattr("quantify.quantification.stochastic.LEAST_GROWTH", -9.0)
+    monkeypatch.setattr("quantify.quantification.stochastic.SURE", 1e9)
+    growth = close_decision(parts, curves, sums)
+    assert 0.5 < growth < 1.2
+    monkeypatch.setattr("quantify.quantification.stochastic.SURE", 2.0)
+    for off, close in ((0.0, True), (1e-4, True), (0.5, False), (-0.5, False)):
+        monkeypatch.setattr("quantify.quantification.stochastic.LEAST_GROWTH", growth + off)
+        assert (close_decision(parts, curves, sums) is not None) == close
 
 
 def test_no_caveat_without_a_reason():
