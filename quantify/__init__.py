@@ -36,7 +36,7 @@ find_place()  # before any kernel is declared
 from quantify.convergence_data import Convergence
 from quantify.correlation import BlockCounts, CorrelationSums, correlation_sums
 from quantify.decomposition import S_MIN, Decomposition, ScalingRange, decompose
-from quantify.delays import Delay, choose_delay, theiler_window
+from quantify.delays import Delay, choose_delay
 from quantify.entropy_curves import Entropies, entropies
 from quantify.errors import DtypeError, QuantifyError
 from quantify.gate import DataReport, look_over
@@ -50,6 +50,7 @@ from quantify.sensors import Sensors, quantify_each
 from quantify.series_files import Series, read_series
 from quantify.stationary import Stationarity, stationarity, stationarity_verdict
 from quantify.sweeps import convergence
+from quantify.theiler import theiler_window
 from quantify.tisean import TiseanFormatError, read_tisean, write_tisean
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ from quantify import surrogates
 from quantify.aliases import Floats, Progress, Rng
 from quantify.correlation import CorrelationSums, correlation_sums
 from quantify.decomposition import decompose
-from quantify.delays import choose_delay, theiler_window
+from quantify.delays import choose_delay
 from quantify.errors import QuantifyError
 from quantify.inputs import as_series, check_whole, resolution_of
 from quantify.plain import from_plain, to_plain
 from quantify.scales import default_eps_min, keep_scales
+from quantify.theiler import theiler_window
 
 Null = Literal["shuffle", "phase", "iaaft", "cycles", "pseudo-periodic", "twins"]
 Side = Literal["two-sided", "more", "less"]

@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from quantify.aliases import Floats, Progress
 from quantify.convergence_data import Convergence, Sweep
-from quantify.delays import choose_delay, theiler_window
+from quantify.delays import choose_delay
 from quantify.errors import QuantifyError
 from quantify.gate import look_over
 from quantify.inputs import check_whole
 from quantify.quantification import Estimate, quantify
 from quantify.quantification_data import QUANTITIES
+from quantify.theiler import theiler_window
 
 M_STEPS = (-6, -4, -2, 0, 2, 4)
 TAU_SHARES = (0.5, 0.63, 0.75, 1.0, 1.25, 1.6, 2.0)

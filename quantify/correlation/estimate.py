@@ -13,10 +13,10 @@ from quantify.correlation.all_pairs import count_all
 from quantify.correlation.choose_shares import SamplingTarget, count_shares
 from quantify.correlation.pairs import PairProblem
 from quantify.correlation.result import BlockCounts, CorrelationSums
-from quantify.delays import theiler_window
 from quantify.errors import QuantifyError
 from quantify.gaussian import gaussian_twin
 from quantify.inputs import as_array, as_series, check_positive, check_whole, resolution_of
+from quantify.theiler import theiler_window
 
 POINTS_PER_OCTAVE = 8
 MAX_OCTAVES = 20

@@ -14,7 +14,7 @@ from quantify.aliases import Floats, Progress, Rng
 from quantify.correlation import CorrelationSums, correlation_sums
 from quantify.decomposition import decompose
 from quantify.decomposition.algorithm import S_MIN
-from quantify.delays import choose_delay, delay_draws, theiler_window
+from quantify.delays import choose_delay, delay_draws
 from quantify.entropy_curves import entropies
 from quantify.gate import DataReport, look_over
 from quantify.inputs import as_array
@@ -38,6 +38,7 @@ from quantify.quantification_data import Estimate
 from quantify.scaling import fit_scaling
 from quantify.series_files import Series, series_of
 from quantify.stationary import stationarity as test_stationarity
+from quantify.theiler import theiler_window
 
 # Long enough to be nearly independent, many enough for a standard error.
 BLOCKS = 16

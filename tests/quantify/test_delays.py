@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 
 from quantify import QuantifyError, delays
-from quantify.delays import (
-    autocorrelation,
-    choose_delay,
-    nearest_delay,
-    space_time_separation,
-    theiler_window,
-)
+from quantify.delays import autocorrelation, choose_delay, nearest_delay
 from quantify.systems import AR2, AutoRegressive, Henon, Lorenz, QuasiPeriodic, UniformNoise
+from quantify.theiler import space_time_separation, theiler_window
 from tests import naive
 
 
