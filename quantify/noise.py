@@ -83,7 +83,7 @@ def small_scale_limit(
     octaves : float
         Width of the fit.
     min_pairs : float
-        Close pairs among all that a scale must have in the largest dimension involved (m or 2 m).
+        Close pairs that a scale must have among those counted, in the largest dimension involved (m or 2 m).
 
     Returns
     -------
@@ -117,7 +117,7 @@ def small_scale_limit(
         )
     curves = entropies(sums)
     y = (curves.E if curve == "E" else curves.PI)[m - 1]
-    close = sums.C[dimension - 1] * sums.all_pairs
+    close = sums.C[dimension - 1] * sums.examined[dimension - 1]
     fits = (close >= min_pairs) & np.isfinite(y)
     if fits.any():
         fits &= sums.eps <= 2**octaves * sums.eps[fits].min()

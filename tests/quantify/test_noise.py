@@ -83,3 +83,17 @@ def test_the_shares_of_a_limit_are_its_slopes_over_the_curve():
     expected = float(limit.shares[inside] @ smooth) * 0.05
     # Bends are tried in steps of 12 %: the fit follows in steps.
     assert (moved[0] - moved[1]) / 2 == pytest.approx(expected, rel=0.25)
+
+
+def test_a_limit_rests_on_pairs_that_were_counted():
+    """Of a long series a share is counted. Where it holds few close pairs, a curve is chance: here PI_1 is .5
+    where a thousandth of the pairs would do, and nonsense where it does not.
+    """
+    eps = np.geomspace(1, 2**-6, 49)
+    C = np.array([eps, np.exp(0.5) * eps**2])
+    sums = make_sums(eps, C, total=10**10)
+    counted = eps >= 2**-3
+    C[1, ~counted] *= 3.0
+    few = np.where(counted, 10**7, 10**5) * np.ones_like(C, dtype=np.int64)
+    limit = small_scale_limit(replace(sums, C=C, examined=few), "PI", 1)
+    assert limit.value == pytest.approx(0.5, abs=1e-6) and limit.eps == pytest.approx((2**-3, 2**-1))
