@@ -103,7 +103,7 @@ class Quantify(Reading):
     """Scales to average over, smallest and largest; all plausible ranges if not given."""
     s_min: float | None = None
     """Slope above which a term depends on eps; averaged over .05 to .1 if not given."""
-    replicates: int = 100
+    replicates: int = 200
     """Errors that are drawn, up and down, for the sampling error; fewer than 50: a rough one, 0: none."""
     predictive: int = 10_000
     """Points, at most, for the predictive information by nearest neighbours; 0 for none. More are slow."""

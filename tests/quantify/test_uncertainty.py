@@ -170,7 +170,7 @@ def test_few_draws_have_no_sides():
     assert errors_down_and_up(replicates(lambda w: Z @ w, pairs=20)) is None
 
 
-def test_an_interval_has_half_its_variance_by_the_error_and_half_by_the_draws():
+def test_an_interval_has_a_quarter_of_its_variance_by_the_draws_and_half_of_that_of_the_delay():
     sampling, by_tau = np.full(4, 0.1), np.repeat([[-0.1], [0.1]], 25, axis=0) * np.ones(4)
     parts = decompose(correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5))
     factor = 2.131  # Student's for 15 degrees of freedom
@@ -179,8 +179,8 @@ def test_an_interval_has_half_its_variance_by_the_error_and_half_by_the_draws():
     assert core.sampling == pytest.approx(0.1 * np.sqrt(2))
     for side, reach in zip((0.1, 1.0), np.abs(np.array(core.interval) - core.value), strict=True):
         # 95 of 100 delays give at most .1 more or less: 1.96 standard errors.
-        half = side**2 + (0.1 / 1.96) ** 2
-        assert reach == pytest.approx(factor * np.sqrt((0.02 + half) / 2), rel=1e-3)
+        delays = (0.1**2 + (0.1 / 1.96) ** 2) / 2
+        assert reach == pytest.approx(factor * np.sqrt((3 * 0.1**2 + side**2) / 4 + delays), rel=1e-3)
     without = estimates(parts, RANGE, sampling, 15, {})["E_core"]
     assert without.interval[1] - without.value == pytest.approx(factor * 0.1, rel=1e-3)
     least = estimates(parts, RANGE, np.zeros(4), 15, {}, None, np.zeros((2, 4)))["E_core"]
