@@ -6,8 +6,8 @@ Fits, terms and ranges are choices, and the numbers of one series jump where a c
 over the draws does not: it is the number to quote (Efron 2014, "Estimation and accuracy after model
 selection": bagging), and its standard error is what it owes to the pairs of blocks of the series, by
 regression on how much they counted in the draws. It tells how the number moves here; it may move a lot a
-little farther on, and the middle 95 % of the draws tell of that, down and up: a quarter of the variance of the 95 %
-interval is theirs (`BY_DRAWS`).
+little farther on, and the middle 95 % of the draws tell of that, down and up: a quarter of the variance of
+the interval is theirs (`BY_DRAWS`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ LEAST_DRAWS = 50
 MORE_PAIRS = 2.0
 """The smallest scale of a draw has the pairs needed up to so many times over, or as many times fewer."""
 BY_DRAWS, BY_DELAYS = 0.25, 0.5
-"""Share of the variance of an interval that the middle 95 % of the draws say, down and up, and the middle 95 %
-of the delays that chance might have chosen, among which numbers jump more."""
+"""Share of the variance of an interval that the middle 95 % of the draws say, down and up, and likewise of
+the delays that chance might have chosen, among which numbers jump more."""
 S_MIN_CHOICES = 6
 """Thresholds of the usual interval, both ends included, that are tried one by one."""
 NORMAL = 1.96
