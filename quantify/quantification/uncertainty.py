@@ -304,11 +304,13 @@ def estimates(
         if np.isfinite(sampling[i]):
             error = max(math.hypot(float(sampling[i]), float(scatter[i])), LEAST_ERROR)
         down, up = reach[:, i].tolist()
-        moved = {choice: _interval(value, added[:, i]) for choice, added in choices.items()}
+        # Complexities are sums of terms that are none below 0.
+        least = 0.0 if name != "D" and parts.settings["remove_negative"] else -math.inf
+        moved = {choice: _interval(value, added[:, i], least) for choice, added in choices.items()}
         found[name] = Estimate(
             value=value,
             sampling=error,
-            interval=(value - down, value + up),
+            interval=(max(value - down, least), value + up),
             spread=spread[i],
             s_min_interval=moved.get("s_min", (value, value)),
             choices=moved,
@@ -316,10 +318,10 @@ def estimates(
     return found
 
 
-def _interval(value: float, added: Floats) -> tuple[float, float]:
-    """The smallest and largest value that the other choices give."""
+def _interval(value: float, added: Floats, least: float) -> tuple[float, float]:
+    """The smallest and largest value that the other choices give, not below the least that there is."""
     seen = [0.0, *added[np.isfinite(added)]]
-    return value + float(min(seen)), value + float(max(seen))
+    return max(value + float(min(seen)), least), value + float(max(seen))
 
 
 def over_s_min(sums: CorrelationSums, parts: Decomposition, given: Span, region: bool) -> Floats:

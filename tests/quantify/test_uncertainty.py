@@ -29,6 +29,7 @@ U = np.repeat([1.0, -1.0], B // 2)
 Z = np.where(design(B).a == design(B).b, 0.0, U[design(B).a] + U[design(B).b])
 NOISE = Noise(np.zeros((P, 2, 3)), B)
 RANGE = decompose(correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5)).plausible()
+FAR = replace(RANGE, E_state=5.0, E_mem=5.0, E_core=10.0)  # from 0, where intervals end
 
 
 def replicates(number, seed=0, pairs=100, sizes=(1.0, WIDER)):
@@ -175,16 +176,31 @@ def test_an_interval_has_a_quarter_of_its_variance_by_the_draws_and_half_of_that
     parts = decompose(correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5))
     factor = 2.131  # Student's for 15 degrees of freedom
     sides = np.array([[0.1] * 4, [1.0] * 4])
-    core = estimates(parts, RANGE, sampling, 15, {}, by_tau, sides)["E_core"]
+    core = estimates(parts, FAR, sampling, 15, {}, by_tau, sides)["E_core"]
     assert core.sampling == pytest.approx(0.1 * np.sqrt(2))
     for side, reach in zip((0.1, 1.0), np.abs(np.array(core.interval) - core.value), strict=True):
         # 95 of 100 delays give at most .1 more or less: 1.96 standard errors.
         delays = (0.1**2 + (0.1 / 1.96) ** 2) / 2
         assert reach == pytest.approx(factor * np.sqrt((3 * 0.1**2 + side**2) / 4 + delays), rel=1e-3)
-    without = estimates(parts, RANGE, sampling, 15, {})["E_core"]
+    without = estimates(parts, FAR, sampling, 15, {})["E_core"]
     assert without.interval[1] - without.value == pytest.approx(factor * 0.1, rel=1e-3)
-    least = estimates(parts, RANGE, np.zeros(4), 15, {}, None, np.zeros((2, 4)))["E_core"]
+    least = estimates(parts, FAR, np.zeros(4), 15, {}, None, np.zeros((2, 4)))["E_core"]
     assert least.interval[1] - least.value == pytest.approx(factor * 0.001, rel=1e-3)
+
+
+def test_no_complexity_is_below_0():
+    """They are sums of terms that are none below 0, unless these are kept as they are; a slope may be."""
+    sums, added = (
+        correlation_sums(Henon().sample(3000, 1)[:, 0], tau=1, m_max=4, theiler=5),
+        np.full((1, 4), -9.0),
+    )
+    for remove_negative, least in ((True, 0.0), (False, -2.1)):
+        parts = decompose(sums, remove_negative=remove_negative)
+        found = estimates(parts, RANGE, np.full(4, 3.0), 15, {"tau": added})
+        assert found["D"].interval[0] < -2.1 and found["D"].choices["tau"][0] < -2.1
+        for name in ("E_state", "E_mem", "E_core"):
+            low = (found[name].interval[0], found[name].choices["tau"][0])
+            assert low == (0.0, 0.0) if remove_negative else max(low) < least
 
 
 @pytest.mark.parametrize(("given", "region"), [(None, True), (None, False), ((0.05, 0.3), True)])
