@@ -135,8 +135,6 @@ def run(store: Path, counts: dict[int, int], names: list[str], again: list[str])
                     ESTIMATORS[name].run(p.sample(2000, 0), p)
     for n, count in counts.items():
         for p in PROCESSES:
-            if n > 100_000 and not p.large:
-                continue
             for name in names:
                 if not applies(name, p):
                     continue

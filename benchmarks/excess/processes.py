@@ -41,8 +41,6 @@ class Process:
     core: float | None = None
     """Its core complexity, where that is known."""
     column: int | None = None
-    large: bool = False
-    """Whether it is measured at the largest number of samples."""
 
     @property
     def kind(self) -> str:
@@ -91,7 +89,7 @@ PROCESSES = (
     Process("white noise", AutoRegressive((0.0,))),
     Process("AR(1), .6", AutoRegressive((0.6,))),
     Process("AR(1), .95", AutoRegressive((0.95,))),
-    Process("AR(2), damped", AutoRegressive((1.6, -0.8)), m=2, large=True),
+    Process("AR(2), damped", AutoRegressive((1.6, -0.8)), m=2),
     Process("AR(2), real roots", AutoRegressive((0.5, 0.3)), m=2),
     Process("AR(2) of the paper, delay 10", systems.AR2, m=3, tau=10),
     Process("AR(5)", AutoRegressive((0.5, -0.4, 0.3, -0.3, 0.2)), m=5),
@@ -101,11 +99,11 @@ PROCESSES = (
     Process("ARMA(2, 1)", ARMA((1.5, -0.7), (-0.5,)), m=3, limit=100),
     Process("long memory, d = .4", LONG, m=3, limit=None),
     Process("two channels", CHANNELS),
-    Process("noisy bit", BIT, m=3, limit=60, large=True),
+    Process("noisy bit", BIT, m=3, limit=60),
     Process("golden mean with noise", systems.GOLDEN_MEAN, m=3),
     Process("even process with noise", systems.EVEN, m=4),
     Process("diffusing phase", ring(24, 0.6), m=3),
-    Process("noisy cycle", CYCLE, m=3, limit=None, large=True),
+    Process("noisy cycle", CYCLE, m=3, limit=None),
     Process("noisy torus", TORUS, m=3, limit=None),
     Process("logistic map with noise", Noisy(systems.Logistic(), 0.1), m=2, limit=5),
     Process("Hénon map with noise", Noisy(systems.Henon(), 0.2), m=3, limit=None),
@@ -113,11 +111,11 @@ PROCESSES = (
     Process("Lorenz with noise", Noisy(systems.Lorenz(), 2.0), m=3, tau=10, limit=None),
     Process("Rössler with noise", Noisy(systems.Roessler(), 1.5), m=3, tau=10, limit=None),
     # Published dimensions: Sprott and Rowlands, Int. J. Bifurcation and Chaos 11, 1865 (2001).
-    Process("skew tent map", systems.SkewTent(0.4), D=1.0, core=0.0, large=True),
+    Process("skew tent map", systems.SkewTent(0.4), D=1.0, core=0.0),
     Process("logistic map", systems.Logistic(), D=1.0),
     Process("Hénon map", systems.Henon(), D=1.220, D_error=0.036, column=0),
     Process("Ikeda map", systems.Ikeda(), D=1.690, D_error=0.074, column=0),
-    Process("Lorenz", systems.Lorenz(), D=2.068, D_error=0.086, tau=10, column=0, large=True),
+    Process("Lorenz", systems.Lorenz(), D=2.068, D_error=0.086, tau=10, column=0),
     Process("Rössler", systems.Roessler(), D=1.991, D_error=0.065, tau=10, column=0),
     Process("torus", QuasiPeriodic((0.1 * GOLDEN, 0.1 * 2**0.5), (1.0, 0.7)), D=2.0),
 )
