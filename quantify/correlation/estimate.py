@@ -21,9 +21,8 @@ from quantify.theiler import theiler_window
 POINTS_PER_OCTAVE = 8
 MAX_OCTAVES = 20
 FEW_PAIRS = 100  # the default grid ends where fewer pairs of two-dimensional vectors are this close
-SMALL_WORK = (
-    1.3e11  # pairs x dimensions that two cores count in about ten seconds: all of them, no draw needed
-)
+# Pairs x dimensions that two cores count in about ten seconds: all of them, no draw needed.
+SMALL_WORK = 1.3e11
 
 # Accuracy of random shares and effort put into them: of this many samples and more, and at best.
 LONG, LONG_ACCURACY, BEST_ACCURACY = 1_000_000, 0.001, 0.0005

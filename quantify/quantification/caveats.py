@@ -232,8 +232,8 @@ def drifting(e: Evidence) -> str | None:
 
 def sampled(e: Evidence) -> str | None:
     """Scales given up because a share of the pairs was counted, where they make a difference."""
-    rare = np.flatnonzero(e.sums.C[-1] * e.sums.all_pairs >= pairs_needed(e.sums.all_pairs))
-    reached, within = float(e.parts.eps[-1]), float(e.sums.eps[rare[-1]]) if len(rare) else np.inf
+    enough = np.flatnonzero(e.sums.C[-1] * e.sums.all_pairs >= pairs_needed(e.sums.all_pairs))
+    reached, within = float(e.parts.eps[-1]), float(e.sums.eps[enough[-1]]) if len(enough) else np.inf
     if e.parts.settings["eps_min_from"] == "pairs" and within < reached / np.sqrt(2) and drifting(e):
         return (
             f"A share of the pairs was counted, which ends at eps = {reached:.2g}; all of them would reach "
