@@ -27,6 +27,8 @@ from quantify.quantification import uncertainty
 from quantify.quantification_data import QUANTITIES
 
 N = 20_000
+USUAL = uncertainty.BY_DRAWS, 200
+"""Share of the draws in an interval, and number of errors drawn."""
 SHARES = (0.0, 0.1, 0.25, 0.5)
 REPLICATES = (100, 400)
 VARIES = 1e-3
@@ -149,7 +151,7 @@ def one(name: str, seed: int) -> list[dict[str, Any]]:
     x = SYSTEMS[name](N, seed)
     sums = correlation_sums(x, tau=tau, m_max=10, theiler=theiler_window(x))
     rows = []
-    for share, replicates in [(share, 200) for share in SHARES] + [(0.25, n) for n in REPLICATES]:
+    for share, replicates in [(share, USUAL[1]) for share in SHARES] + [(USUAL[0], n) for n in REPLICATES]:
         uncertainty.BY_DRAWS = share
         result = quantify_sums(sums, replicates=replicates)
         row: dict[str, Any] = {"share": share, "replicates": replicates, "region": result.scaling_region}
